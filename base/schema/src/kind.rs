@@ -1,0 +1,242 @@
+use std::net::IpAddr;
+
+use serde_json::Map;
+use types::{Mac, cidr};
+
+use crate::Value;
+
+/// A member of an object value.
+#[derive(Clone, Copy, Debug)]
+pub struct Field {
+    pub name: &'static str,
+    pub kind: Kind,
+    pub required: bool,
+    pub nullable: bool,
+}
+
+impl Field {
+    pub const fn new(name: &'static str, kind: Kind) -> Field {
+        Field { name, kind, required: false, nullable: false }
+    }
+    pub const fn required(mut self) -> Field {
+        self.required = true;
+        self
+    }
+    pub const fn nullable(mut self) -> Field {
+        self.nullable = true;
+        self
+    }
+}
+
+/// The type of an attribute: what requests may hold, how it is normalised, how a column reads back.
+#[derive(Clone, Copy)]
+pub enum Kind {
+    Uuid,
+    /// Characters, at most `max`; control characters are kept as they are.
+    Text {
+        max: usize,
+    },
+    /// The same, but not blank.
+    NonBlank {
+        max: usize,
+    },
+    /// true, false, and what the reference takes for them: "true", "True", "1", 1, "false", "False", "0", 0.
+    Bool,
+    /// Numbers, also written as text.
+    Int {
+        min: i64,
+        max: i64,
+    },
+    OneOf(&'static [&'static str]),
+    Ip,
+    Mac,
+    /// A prefix; host bits are masked.
+    Cidr,
+    /// A list; `unique` refuses doubled items.
+    List {
+        of: &'static Kind,
+        unique: bool,
+    },
+    /// An object with known members.
+    Object(&'static [Field]),
+    /// Any object. In a column it is JSON text, empty for `{}`.
+    Dict,
+    /// A list kept as JSON text in one column.
+    JsonList(&'static Kind),
+    /// A point in time; shown as ISO 8601 with `Z`.
+    Time,
+    /// Anything; the function normalises or says what is wrong.
+    Custom(fn(Value) -> Result<Value, String>),
+}
+
+impl std::fmt::Debug for Kind {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(match self {
+            Kind::Uuid => "Uuid",
+            Kind::Text { .. } => "Text",
+            Kind::NonBlank { .. } => "NonBlank",
+            Kind::Bool => "Bool",
+            Kind::Int { .. } => "Int",
+            Kind::OneOf(_) => "OneOf",
+            Kind::Ip => "Ip",
+            Kind::Mac => "Mac",
+            Kind::Cidr => "Cidr",
+            Kind::List { .. } => "List",
+            Kind::Object(_) => "Object",
+            Kind::Dict => "Dict",
+            Kind::JsonList(_) => "JsonList",
+            Kind::Time => "Time",
+            Kind::Custom(_) => "Custom",
+        })
+    }
+}
+
+fn brief(value: &Value) -> String {
+    let text = match value {
+        Value::String(text) => text.clone(),
+        other => other.to_string(),
+    };
+    if text.chars().count() > 80 { format!("{}…", text.chars().take(80).collect::<String>()) } else { text }
+}
+
+fn text(value: &Value) -> Result<&str, String> {
+    value.as_str().ok_or_else(|| format!("'{}' is not a string", brief(value)))
+}
+
+/// True, false and their spellings in the reference's API; None for anything else.
+pub(crate) fn boolean(value: &Value) -> Option<bool> {
+    match value {
+        Value::Bool(flag) => Some(*flag),
+        Value::Number(number) => match number.as_i64() {
+            Some(1) => Some(true),
+            Some(0) => Some(false),
+            _ => None,
+        },
+        Value::String(text) => match text.to_ascii_lowercase().as_str() {
+            "true" | "1" => Some(true),
+            "false" | "0" => Some(false),
+            _ => None,
+        },
+        _ => None,
+    }
+}
+
+pub(crate) fn is_uuid(text: &str) -> bool {
+    // The reference takes any form that Python's uuid module reads back equal once hyphens are out of it.
+    let hex = text.bytes().filter(|b| *b != b'-').count();
+    hex == 32 && text.len() <= 36 && text.bytes().all(|b| b.is_ascii_hexdigit() || b == b'-')
+}
+
+impl Kind {
+    /// Checks and normalises a value from a request. The error says what is wrong with it, without the attribute's name.
+    pub fn convert(&self, value: Value) -> Result<Value, String> {
+        match self {
+            Kind::Uuid => {
+                let id = text(&value)?;
+                if is_uuid(id) { Ok(value) } else { Err(format!("'{}' is not a UUID", brief(&value))) }
+            }
+            Kind::Text { max } | Kind::NonBlank { max } => {
+                let string = text(&value)?;
+                if string.contains('\0') {
+                    return Err("it contains a NUL character".into());
+                }
+                if string.chars().count() > *max {
+                    return Err(format!("'{}' exceeds the maximum length of {max} characters", brief(&value)));
+                }
+                if matches!(self, Kind::NonBlank { .. }) && string.trim().is_empty() {
+                    return Err("blank strings are not permitted".into());
+                }
+                Ok(value)
+            }
+            Kind::Bool => boolean(&value)
+                .map(Value::Bool)
+                .ok_or_else(|| format!("'{}' cannot be converted to boolean", brief(&value))),
+            Kind::Int { min, max } => {
+                let number = match &value {
+                    Value::Number(number) => number.as_i64(),
+                    Value::String(text) => text.trim().parse().ok(),
+                    _ => None,
+                };
+                let number = number.ok_or_else(|| format!("'{}' is not an integer", brief(&value)))?;
+                if number < *min || number > *max {
+                    return Err(format!("{number} is outside the range {min} to {max}"));
+                }
+                Ok(Value::from(number))
+            }
+            Kind::OneOf(allowed) => match value.as_str() {
+                Some(text) if allowed.contains(&text) => Ok(value),
+                _ => Err(format!("'{}' is not one of {}", brief(&value), allowed.join(", "))),
+            },
+            Kind::Ip => {
+                let string = text(&value)?;
+                string
+                    .parse::<IpAddr>()
+                    .map(|ip| Value::from(ip.to_string()))
+                    .map_err(|_| format!("'{}' is not a valid IP address", brief(&value)))
+            }
+            Kind::Mac => {
+                text(&value)?.parse::<Mac>().map(|mac| Value::from(mac.to_string())).map_err(|e| e.to_string())
+            }
+            Kind::Cidr => {
+                let string = text(&value)?;
+                match cidr::parse(string) {
+                    Some(net) if string.contains('/') => Ok(Value::from(net.to_string())),
+                    _ => {
+                        Err(format!("'{}' is not a valid IP subnet; write it as address/prefix length", brief(&value)))
+                    }
+                }
+            }
+            Kind::List { of, unique } => {
+                let Value::Array(items) = value else { return Err(format!("'{}' is not a list", brief(&value))) };
+                let items = items.into_iter().map(|item| of.convert(item)).collect::<Result<Vec<_>, _>>()?;
+                if *unique {
+                    for (i, item) in items.iter().enumerate() {
+                        if items[..i].contains(item) {
+                            return Err(format!("the list contains '{}' twice", brief(item)));
+                        }
+                    }
+                }
+                Ok(Value::Array(items))
+            }
+            Kind::JsonList(of) => Kind::List { of, unique: false }.convert(value),
+            Kind::Object(fields) => {
+                let Value::Object(mut given) = value else {
+                    return Err(format!("'{}' is not an object", brief(&value)));
+                };
+                let mut object = Map::new();
+                for field in *fields {
+                    match given.remove(field.name) {
+                        None if field.required => return Err(format!("the key '{}' is missing", field.name)),
+                        None => {}
+                        Some(Value::Null) if field.nullable => {
+                            object.insert(field.name.into(), Value::Null);
+                        }
+                        Some(value) => {
+                            let value = field.kind.convert(value).map_err(|why| format!("{}: {why}", field.name))?;
+                            object.insert(field.name.into(), value);
+                        }
+                    }
+                }
+                if let Some(unknown) = given.keys().next() {
+                    let known: Vec<&str> = fields.iter().map(|field| field.name).collect();
+                    return Err(format!("'{unknown}' is not a known key; known are {}", known.join(", ")));
+                }
+                Ok(Value::Object(object))
+            }
+            Kind::Dict => {
+                if value.is_object() {
+                    Ok(value)
+                } else {
+                    Err(format!("'{}' is not a dictionary", brief(&value)))
+                }
+            }
+            Kind::Time => text(&value).map(|text| Value::from(text.to_owned())),
+            Kind::Custom(convert) => convert(value),
+        }
+    }
+
+    /// Whether doubled list items are a duplicate fault; objects are compared whole.
+    pub fn is_list(&self) -> bool {
+        matches!(self, Kind::List { .. } | Kind::JsonList(_))
+    }
+}
