@@ -1,0 +1,76 @@
+//! Which endpoint answers a message. Same rules as oslo_messaging/rpc/dispatcher.py.
+
+use std::panic::AssertUnwindSafe;
+use std::sync::Arc;
+
+use async_trait::async_trait;
+use futures::FutureExt;
+use serde_json::{Map, Value};
+
+use crate::{Context, Message, RemoteFault, Version};
+
+/// A set of methods under one namespace and version. Several may share a topic.
+#[async_trait]
+pub trait Endpoint: Send + Sync + 'static {
+    fn namespace(&self) -> Option<&str> {
+        None
+    }
+
+    /// The newest version of the API that this serves; older minors are served too.
+    fn version(&self) -> Version;
+
+    /// The methods it has. Others of the same topic may have more.
+    fn methods(&self) -> &[&'static str];
+
+    /// Runs one of [`Endpoint::methods`].
+    async fn handle(&self, context: &Context, method: &str, args: Map<String, Value>) -> Result<Value, RemoteFault>;
+}
+
+/// The endpoints of a topic.
+#[derive(Clone, Default)]
+pub struct Dispatcher {
+    endpoints: Vec<Arc<dyn Endpoint>>,
+}
+
+impl Dispatcher {
+    #[must_use]
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// Adds an endpoint; of two that have a method in compatible versions, the first added answers.
+    #[must_use]
+    pub fn with(mut self, endpoint: Arc<dyn Endpoint>) -> Self {
+        self.endpoints.push(endpoint);
+        self
+    }
+
+    /// Runs the message. A panic in a handler becomes a fault: one bad message must not end a server.
+    pub async fn dispatch(&self, context: &Context, message: Message) -> Result<Value, RemoteFault> {
+        let Message { method, args, version, namespace } = message;
+        let endpoint = self.find(namespace.as_deref(), &version, &method)?;
+        match AssertUnwindSafe(endpoint.handle(context, &method, args)).catch_unwind().await {
+            Ok(result) => result,
+            Err(panic) => {
+                let what = panic
+                    .downcast_ref::<&str>()
+                    .map(|text| (*text).to_owned())
+                    .or_else(|| panic.downcast_ref::<String>().cloned())
+                    .unwrap_or_else(|| "unknown cause".to_owned());
+                tracing::error!(rpc.method = method, "handler panicked: {what}");
+                Err(RemoteFault::internal(format!("{method} broke: {what}")))
+            }
+        }
+    }
+
+    fn find(&self, namespace: Option<&str>, version: &str, method: &str) -> Result<&Arc<dyn Endpoint>, RemoteFault> {
+        let wanted: Version =
+            version.parse().map_err(|bad| RemoteFault::new("builtins", "ValueError", format!("{method}: {bad}")))?;
+        let mut compatible =
+            self.endpoints.iter().filter(|e| e.namespace() == namespace && e.version().serves(wanted)).peekable();
+        if compatible.peek().is_none() {
+            return Err(RemoteFault::unsupported_version(wanted, method));
+        }
+        compatible.find(|e| e.methods().contains(&method)).ok_or_else(|| RemoteFault::no_such_method(method))
+    }
+}
