@@ -1,1 +1,30 @@
-//! Placeholder head; see ARCHITECTURE.md.
+//! The Linux host, as our agents touch it: devices, addresses, namespaces, processes. Knows nothing of what they are for.
+//!
+//! Everything is synchronous and quick (the kernel answers a netlink request while taking it); from async code call it
+//! directly, or through `spawn_blocking` when many devices are deleted or a program is waited for.
+//! Errors are one type, [`Error`], with a [`ErrorKind`] to decide on and a text that names the object;
+//! [`Idempotent`] turns "exists" or "not found" into success.
+//!
+//! | for | see |
+//! |---|---|
+//! | a netlink socket, here or in a namespace; one request or a batch | [`Handle::new`], [`Handle::in_netns`], [`Handle::run`], [`Handle::batch`] |
+//! | namespaces: create (with repair), ensure, open, list, delete, run inside | [`Netns`] |
+//! | devices: list, look up | [`Handle::links`], [`Handle::link`], [`Handle::index`] |
+//! | create veth, bridge, VLAN, VXLAN, dummy | [`link::LinkSpec`], [`Handle::link_add`], [`Handle::link_ensure`], [`link::add`] |
+//! | change: up, MTU, MAC, bridge, name, group, alias, namespace | [`link::set`], [`Handle::link_set`], [`Handle::link_master`], [`Handle::link_rename`] |
+//! | delete one, many within one grace period, a group | [`Handle::link_delete`], [`Handle::link_delete_all`], [`link::delete_group`] |
+//! | IP addresses | [`addr`], [`Handle::addresses`], [`Handle::address_add`], [`Handle::address_delete`] |
+
+pub mod addr;
+mod error;
+pub mod link;
+mod netlink;
+pub mod netns;
+#[cfg(test)]
+mod testing;
+
+pub use error::{Error, ErrorKind, Idempotent, Result};
+pub use link::{Dev, Link, LinkSpec};
+pub use netlink::{Handle, Request};
+pub use netns::Netns;
+pub use types::{IpNet, Mac};
