@@ -1,0 +1,67 @@
+//! How a store is opened.
+
+use std::time::Duration;
+
+use crate::faults::Faults;
+
+/// When a commit counts as done.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Synchronous {
+    /// When the disk has it: survives power loss.
+    Full,
+    /// When the operating system has it: survives kill -9, may lose the last commits on power loss.
+    Normal,
+    /// For throw-away databases.
+    Off,
+}
+
+/// How to open a [`crate::Store`]. `Options::default()` is a private database in memory, for tests.
+#[derive(Debug, Clone)]
+pub struct Options {
+    /// `sqlite:///absolute/path`, or `sqlite://` for a private database in memory that goes with the store.
+    pub url: String,
+    /// Most read transactions at once; the others wait.
+    pub readers: usize,
+    /// `None`: `Full` for a file, `Off` in memory.
+    pub synchronous: Option<Synchronous>,
+    /// How long to wait for a lock that another process holds, or for one's turn to write.
+    pub busy: Duration,
+    /// Most transactions in one group commit.
+    pub batch: usize,
+    /// A group commit takes in no transaction that ends later than this after its first began.
+    pub batch_time: Duration,
+    /// Page cache of each connection, KiB.
+    pub cache_kib: u32,
+    /// Bytes of the file that may be mapped into memory.
+    pub mmap: u64,
+    /// Prepared statements kept by each connection.
+    pub statements: usize,
+    /// Pages (4 KiB) in the log that start a checkpoint.
+    pub checkpoint_pages: u32,
+    /// Injected errors, for tests.
+    pub faults: Option<Faults>,
+}
+
+impl Options {
+    pub fn new(url: impl Into<String>) -> Self {
+        Options { url: url.into(), ..Options::default() }
+    }
+}
+
+impl Default for Options {
+    fn default() -> Self {
+        Options {
+            url: "sqlite://".to_owned(),
+            readers: 4,
+            synchronous: None,
+            busy: Duration::from_secs(10),
+            batch: 64,
+            batch_time: Duration::from_millis(5),
+            cache_kib: 4096,
+            mmap: 256 << 20,
+            statements: 512,
+            checkpoint_pages: 1000,
+            faults: None,
+        }
+    }
+}
