@@ -23,6 +23,7 @@
 mod backend;
 pub mod crash;
 mod error;
+mod fault;
 mod faults;
 pub mod migrate;
 mod options;

@@ -1,0 +1,41 @@
+use serde::{Deserialize, Serialize};
+
+/// The identity a request or message runs under, and its correlation ids.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Context {
+    pub project_id: String,
+    pub project_name: String,
+    pub user_id: String,
+    pub user_name: String,
+    pub roles: Vec<String>,
+    /// True for administrators and for the server's own work.
+    pub is_admin: bool,
+    /// `all` for tokens of system scope.
+    pub system_scope: Option<String>,
+    /// `req-<uuid>`, made here for each request.
+    pub request_id: String,
+    /// The id that the caller sent, if any.
+    pub global_request_id: Option<String>,
+}
+
+impl Context {
+    /// The server's own identity: sees and may do everything.
+    pub fn internal() -> Context {
+        Context { is_admin: true, roles: vec!["admin".into()], ..Context::default() }
+    }
+
+    /// The same request with an administrator's rights, for look-ups that the user may not do himself.
+    pub fn elevated(&self) -> Context {
+        let mut context = self.clone();
+        context.is_admin = true;
+        if !context.has_role("admin") {
+            context.roles.push("admin".into());
+        }
+        context
+    }
+
+    /// Role names compare without case, as Keystone's do.
+    pub fn has_role(&self, role: &str) -> bool {
+        self.roles.iter().any(|own| own.eq_ignore_ascii_case(role))
+    }
+}

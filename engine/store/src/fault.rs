@@ -1,0 +1,22 @@
+//! What a user is told of a failed statement, where no caller knows better.
+
+use schema::Fault;
+
+use crate::Error;
+
+impl From<Error> for Fault {
+    fn from(error: Error) -> Fault {
+        match &error {
+            Error::Retry(_) => Fault::retry(error),
+            Error::Lost(_) | Error::ReadOnly | Error::Closed => Fault::unavailable(error),
+            Error::Duplicate { .. } => {
+                Fault::conflict("Conflict", "Another request stored the same unique values first.").with_source(error)
+            }
+            Error::ForeignKey { .. } => {
+                let message = "The object refers to one that is gone by now, or is still in use by another.";
+                Fault::conflict("Conflict", message).with_source(error)
+            }
+            _ => Fault::internal(error),
+        }
+    }
+}
