@@ -1,1 +1,7 @@
-//! Placeholder head; see ARCHITECTURE.md.
+//! The DHCP agent: for each network that the server gives it, a namespace with a port on the network and a dnsmasq in it.
+//!
+//! Reference: `neutron/agent/dhcp/agent.py`, `neutron/agent/linux/dhcp.py`.
+
+pub mod files;
+pub mod model;
+pub mod settings;
