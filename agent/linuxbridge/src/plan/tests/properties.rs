@@ -25,36 +25,41 @@ fn segment() -> impl Strategy<Value = Segment> {
     ]
 }
 
+/// Its segment is set later.
 fn network() -> impl Strategy<Value = Network> {
     let entry = (0..5u8, 0..5u8).prop_map(|(m, i)| {
         let mac = if m == 0 { Mac::ZERO } else { super::mac(m) };
         (mac, IpAddr::from([10, 0, 0, i]))
     });
     let agents = proptest::collection::vec((200..205u8, proptest::collection::vec(entry, 0..5)), 0..4);
-    (segment(), proptest::option::of(prop_oneof![Just(1400), Just(1450), Just(1500), Just(9000)]), agents).prop_map(
-        |(segment, mtu, agents)| {
+    (proptest::option::of(prop_oneof![Just(1400), Just(1450), Just(1500), Just(9000)]), agents).prop_map(
+        |(mtu, agents)| {
             let mut forwarding = Forwarding::default();
             for (last, entries) in agents {
                 forwarding.add(&[(IpAddr::from([192, 0, 2, last]), entries)]);
             }
-            Network { segment, mtu, forwarding }
+            Network { segment: Segment::Local, mtu, forwarding }
         },
     )
 }
 
-/// Two networks never share a segment: the server allots each once.
-fn wishes() -> impl Strategy<Value = Desired> {
+/// One wish after another about the same networks. Two networks never share a segment, and none changes its own: the
+/// server allots each once.
+fn histories() -> impl Strategy<Value = Vec<Desired>> {
+    (proptest::collection::vec(segment(), NETWORKS.len()), 1..4usize)
+        .prop_flat_map(|(segments, length)| proptest::collection::vec(wishes(segments), length))
+}
+
+fn wishes(segments: Vec<Segment>) -> impl Strategy<Value = Desired> {
     let devices = proptest::collection::btree_map(0..6u8, (0..NETWORKS.len(), any::<bool>(), any::<bool>()), 0..6);
     let networks = proptest::collection::vec(network(), NETWORKS.len());
     let deleted = proptest::collection::btree_set(0..NETWORKS.len(), 0..3);
     (networks, devices, deleted, proptest::collection::btree_set(0..6u8, 0..2)).prop_map(
-        |(networks, devices, deleted, unplugged)| {
+        move |(networks, devices, deleted, unplugged)| {
             let mut desired = Desired::default();
-            let mut segments = Vec::new();
-            for (id, network) in NETWORKS.iter().zip(networks) {
-                let unique = matches!(network.segment, Segment::Local) || !segments.contains(&network.segment);
-                if unique {
-                    segments.push(network.segment.clone());
+            for (index, (id, mut network)) in NETWORKS.iter().zip(networks).enumerate() {
+                network.segment = segments[index].clone();
+                if matches!(network.segment, Segment::Local) || !segments[..index].contains(&network.segment) {
                     desired.networks.insert((*id).to_owned(), network);
                 }
             }
@@ -135,7 +140,7 @@ fn walk(settings: &Settings, desired: &Desired, host: &mut Host) -> Plan {
     }
     let again = super::super::plan(settings, desired, host);
     assert!(again.is_empty(), "after\n{plan}\nthere is still\n{again}");
-    assert_eq!(again.problems, plan.problems);
+    assert!(again.problems.keys().eq(plan.problems.keys()));
     plan
 }
 
@@ -145,7 +150,7 @@ proptest! {
     #[test]
     fn a_plan_of_an_applied_state_is_empty(
         settings in any_settings(),
-        wishes in proptest::collection::vec(wishes(), 1..4),
+        wishes in histories(),
     ) {
         let before = inhabited();
         let mut host = before.clone();
@@ -184,11 +189,12 @@ proptest! {
     #[test]
     fn damage_of_any_kind_is_repaired(
         settings in any_settings(),
-        desired in wishes(),
+        history in histories(),
         damage in proptest::collection::vec((0..1000usize, 0..4u8), 1..6),
     ) {
         let mut host = inhabited();
-        walk(&settings, &desired, &mut host);
+        let desired = &history[0];
+        walk(&settings, desired, &mut host);
         for (pick, kind) in damage {
             let names: Vec<String> =
                 host.links.keys().filter(|n| n.starts_with("brq") || n.contains("vxlan") || n.starts_with("tap")).cloned().collect();
@@ -202,6 +208,6 @@ proptest! {
             };
             host.apply(&op).unwrap();
         }
-        walk(&settings, &desired, &mut host);
+        walk(&settings, desired, &mut host);
     }
 }
