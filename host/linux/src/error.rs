@@ -17,7 +17,7 @@ pub enum ErrorKind {
     Busy,
     /// This kernel cannot do it (`EOPNOTSUPP`, `EAFNOSUPPORT`, `EPROTONOSUPPORT`, `ENOSYS`).
     Unsupported,
-    /// Not allowed (`EPERM`, `EACCES`): the process lacks `CAP_NET_ADMIN`, `CAP_SYS_ADMIN` or file rights.
+    /// Not allowed (`EPERM`, `EACCES`, `EROFS`): the process lacks `CAP_NET_ADMIN`, `CAP_SYS_ADMIN` or file rights.
     Permission,
     /// The request makes no sense to the kernel or to us (`EINVAL`, `ERANGE`, a name that is too long).
     Invalid,
@@ -114,7 +114,7 @@ fn kind_of(errno: i32) -> ErrorKind {
         Errno::EEXIST => ErrorKind::Exists,
         Errno::EBUSY | Errno::ETXTBSY => ErrorKind::Busy,
         Errno::EOPNOTSUPP | Errno::EAFNOSUPPORT | Errno::EPROTONOSUPPORT | Errno::ENOSYS => ErrorKind::Unsupported,
-        Errno::EPERM | Errno::EACCES => ErrorKind::Permission,
+        Errno::EPERM | Errno::EACCES | Errno::EROFS => ErrorKind::Permission,
         Errno::EINVAL | Errno::ERANGE | Errno::ENAMETOOLONG => ErrorKind::Invalid,
         Errno::ENETUNREACH | Errno::EHOSTUNREACH | Errno::ENETDOWN => ErrorKind::Unreachable,
         Errno::ENOBUFS => ErrorKind::Overrun,

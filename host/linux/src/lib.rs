@@ -13,13 +13,22 @@
 //! | create veth, bridge, VLAN, VXLAN, dummy | [`link::LinkSpec`], [`Handle::link_add`], [`Handle::link_ensure`], [`link::add`] |
 //! | change: up, MTU, MAC, bridge, name, group, alias, namespace | [`link::set`], [`Handle::link_set`], [`Handle::link_master`], [`Handle::link_rename`] |
 //! | delete one, many within one grace period, a group | [`Handle::link_delete`], [`Handle::link_delete_all`], [`link::delete_group`] |
+//! | run a program, start a daemon, both in a namespace; adopt, watch, reload, end | [`proc`], [`Program`], [`Process`] |
+//! | kernel settings, per namespace | [`sysctl`], [`Sysctl`] |
+//! | replace a file whole | [`file::atomic_write`], [`file::write_if_changed`] |
+//! | tap devices | [`tap::TapSpec`] |
 //! | IP addresses | [`addr`], [`Handle::addresses`], [`Handle::address_add`], [`Handle::address_delete`] |
 
 pub mod addr;
 mod error;
+pub mod file;
 pub mod link;
 mod netlink;
 pub mod netns;
+pub mod proc;
+mod ready;
+pub mod sysctl;
+pub mod tap;
 #[cfg(test)]
 mod testing;
 
@@ -27,4 +36,6 @@ pub use error::{Error, ErrorKind, Idempotent, Result};
 pub use link::{Dev, Link, LinkSpec};
 pub use netlink::{Handle, Request};
 pub use netns::Netns;
+pub use proc::{Process, Program};
+pub use sysctl::Sysctl;
 pub use types::{IpNet, Mac};
