@@ -360,14 +360,13 @@ impl Host {
             if link.master.as_deref() == Some(name) {
                 link.master = None;
             }
-            if let Kind::Vxlan(tunnel) = &mut link.kind
-                && tunnel.lower.as_deref() == Some(name)
-            {
-                tunnel.lower = None;
-            }
         }
-        // The kernel takes VLAN devices down with their parent.
-        self.links.retain(|_, l| !matches!(&l.kind, Kind::Vlan { parent: Some(p), .. } if p == name));
+        // The kernel removes VLAN and VXLAN devices with what they stand on.
+        self.links.retain(|_, link| match &link.kind {
+            Kind::Vlan { parent, .. } => parent.as_deref() != Some(name),
+            Kind::Vxlan(tunnel) => tunnel.lower.as_deref() != Some(name),
+            _ => true,
+        });
         Ok(())
     }
 

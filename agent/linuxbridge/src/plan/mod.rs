@@ -17,7 +17,7 @@ use std::{
 };
 
 use crate::{
-    desired::{Desired, Device},
+    desired::{Desired, Device, Segment},
     model::{Host, Op},
     names,
     settings::Settings,
@@ -90,18 +90,20 @@ pub fn plan(settings: &Settings, desired: &Desired, host: &Host) -> Plan {
     for name in &desired.unplugged {
         planner.attempt(Subject::Device(name.clone()), |p| p.unplug(name));
     }
+    let (tunnelled, others): (Vec<&str>, Vec<&str>) = desired.used_networks().into_iter().partition(|id| {
+        desired.networks.get(*id).is_some_and(|network| matches!(network.segment, Segment::Vxlan { .. }))
+    });
     let mut bridges = BTreeMap::new();
-    // A flat network may move the address that tunnels use, so tunnels come after it.
-    let mut used: Vec<&str> = desired.used_networks().into_iter().collect();
-    used.sort_by_key(|id| desired.networks.get(*id).map(|n| matches!(n.segment, crate::Segment::Vxlan { .. })));
-    for id in used {
-        let Some(network) = desired.networks.get(id) else {
-            planner.problems.insert(Subject::Network(id.to_owned()), format!("network {id} has no details yet"));
-            continue;
-        };
-        if let Some(built) = planner.attempt(Subject::Network(id.to_owned()), |p| p.build(id, network)) {
-            bridges.insert(id, built);
-        }
+    for id in others {
+        planner.attempt_build(desired, id, &mut bridges);
+    }
+    // After the others, so that an interface that one of them takes over leaves without an interruption.
+    for (id, segment) in &desired.deleted {
+        planner.attempt(Subject::Network(id.clone()), |p| p.take_down(&names::bridge(id), segment.as_ref()));
+    }
+    // After both, which may move the address that tunnels leave from.
+    for id in tunnelled {
+        planner.attempt_build(desired, id, &mut bridges);
     }
     for (id, network) in &desired.networks {
         planner.attempt(Subject::Forwarding(id.clone()), |p| p.forward(network));
@@ -109,10 +111,6 @@ pub fn plan(settings: &Settings, desired: &Desired, host: &Host) -> Plan {
     for (name, device) in &desired.devices {
         let Some(built) = bridges.get(device.network.as_str()) else { continue };
         planner.attempt(Subject::Device(name.clone()), |p| p.connect(name, device, built));
-    }
-    // Last, so that what another network takes over (an interface, a device) leaves without an interruption.
-    for (id, segment) in &desired.deleted {
-        planner.attempt(Subject::Network(id.clone()), |p| p.take_down(&names::bridge(id), segment.as_ref()));
     }
     planner.done()
 }
@@ -175,6 +173,14 @@ impl<'a> Planner<'a> {
                 None
             }
         }
+    }
+
+    fn attempt_build<'d>(&mut self, desired: &Desired, id: &'d str, bridges: &mut BTreeMap<&'d str, Built>) {
+        let built = self.attempt(Subject::Network(id.to_owned()), |planner| match desired.networks.get(id) {
+            Some(network) => planner.build(id, network),
+            None => Err(format!("network {id} has no details yet")),
+        });
+        bridges.extend(built.map(|built| (id, built)));
     }
 
     fn emit(&mut self, op: Op) -> Attempt {

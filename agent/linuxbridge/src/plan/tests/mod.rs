@@ -1,4 +1,4 @@
-//! Golden plans for each kind of network, and properties over random hosts: see `properties.rs`.
+//! Golden plans for each kind of network, and properties over random hosts.
 
 use std::net::IpAddr;
 
