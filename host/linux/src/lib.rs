@@ -13,6 +13,10 @@
 //! | create veth, bridge, VLAN, VXLAN, dummy | [`link::LinkSpec`], [`Handle::link_add`], [`Handle::link_ensure`], [`link::add`] |
 //! | change: up, MTU, MAC, bridge, name, group, alias, namespace | [`link::set`], [`Handle::link_set`], [`Handle::link_master`], [`Handle::link_rename`] |
 //! | delete one, many within one grace period, a group | [`Handle::link_delete`], [`Handle::link_delete_all`], [`link::delete_group`] |
+//! | routes: list, default, replace, delete, link scope | [`route`], [`route::Route`], [`Handle::routes`], [`Handle::default_route`], [`Handle::route_replace`], [`Handle::route_delete`] |
+//! | IP neighbours | [`neigh`], [`Handle::neighbours`], [`Handle::neighbour_replace`], [`Handle::neighbour_delete`] |
+//! | forwarding databases of bridges and VXLAN devices | [`neigh::Fdb`], [`Handle::fdb`], [`neigh::fdb_append`], [`neigh::fdb_replace`], [`Handle::fdb_delete`] |
+//! | be told of changes | [`monitor::Monitor`], [`monitor::Event`] |
 //! | run a program, start a daemon, both in a namespace; adopt, watch, reload, end | [`proc`], [`Program`], [`Process`] |
 //! | kernel settings, per namespace | [`sysctl`], [`Sysctl`] |
 //! | replace a file whole | [`file::atomic_write`], [`file::write_if_changed`] |
@@ -23,10 +27,13 @@ pub mod addr;
 mod error;
 pub mod file;
 pub mod link;
+pub mod monitor;
+pub mod neigh;
 mod netlink;
 pub mod netns;
 pub mod proc;
 mod ready;
+pub mod route;
 pub mod sysctl;
 pub mod tap;
 #[cfg(test)]
@@ -34,8 +41,10 @@ mod testing;
 
 pub use error::{Error, ErrorKind, Idempotent, Result};
 pub use link::{Dev, Link, LinkSpec};
+pub use monitor::Monitor;
 pub use netlink::{Handle, Request};
 pub use netns::Netns;
 pub use proc::{Process, Program};
+pub use route::Route;
 pub use sysctl::Sysctl;
 pub use types::{IpNet, Mac};

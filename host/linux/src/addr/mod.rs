@@ -92,7 +92,7 @@ impl Address {
         self.flags & AddressFlags::Permanent.bits() != 0
     }
 
-    fn decode(payload: &[u8]) -> Option<Self> {
+    pub(crate) fn decode(payload: &[u8]) -> Option<Self> {
         let header = payload.get(..HEADER)?;
         let (mut local, mut address) = (None, None);
         let mut found = (String::new(), u32::from(header[2]));
