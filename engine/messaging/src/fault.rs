@@ -19,6 +19,14 @@ pub struct RemoteFault {
     pub module: String,
     #[serde(default)]
     pub message: String,
+    /// Boxed so that a `Result` stays small.
+    #[serde(flatten)]
+    pub detail: Box<FaultDetail>,
+}
+
+/// The rest of an exception: what its constructor was given, and where it came from.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct FaultDetail {
     /// Traceback lines, ours or Python's. For logs only.
     #[serde(rename = "tb", default)]
     pub traceback: Vec<String>,
@@ -35,10 +43,8 @@ impl RemoteFault {
         Self {
             class: class.to_owned(),
             module: module.to_owned(),
-            args: vec![Value::String(message.clone())],
+            detail: Box::new(FaultDetail { args: vec![Value::String(message.clone())], ..FaultDetail::default() }),
             message,
-            traceback: Vec::new(),
-            kwargs: Map::new(),
         }
     }
 
@@ -46,8 +52,7 @@ impl RemoteFault {
     #[must_use]
     pub fn neutron(class: &str, message: impl Into<String>, kwargs: Map<String, Value>) -> Self {
         let mut fault = Self::new("neutron_lib.exceptions", class, message);
-        fault.kwargs = kwargs;
-        fault.args = Vec::new();
+        *fault.detail = FaultDetail { kwargs, ..FaultDetail::default() };
         fault
     }
 

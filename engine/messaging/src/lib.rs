@@ -39,7 +39,7 @@ pub use context::Context;
 pub use dispatch::{Dispatcher, Endpoint};
 #[cfg(any(test, feature = "test-util"))]
 pub use fake_bus::{FakeBus, Faults, Kind, Recorded};
-pub use fault::{CallError, RemoteFault, TransportError};
+pub use fault::{CallError, FaultDetail, RemoteFault, TransportError};
 pub use in_process::InProcess;
 pub use message::Message;
 pub use target::{BadVersion, Target, Version};

@@ -54,15 +54,12 @@ impl Shared {
             let room = self.room.notified();
             // Bound first: the lock must not live into the wait.
             let pushed = self.queues().push(target, delivery);
-            match pushed {
-                Ok(()) => return Ok(()),
-                Err((back, TransportError::Full(name))) => {
-                    delivery = back;
-                    if tokio::time::timeout_at(deadline, room).await.is_err() {
-                        return Err(TransportError::Full(name));
-                    }
-                }
-                Err((_, error)) => return Err(error),
+            let Err(refused) = pushed else { return Ok(()) };
+            let (back, error) = *refused;
+            delivery = back;
+            let full = matches!(error, TransportError::Full(_));
+            if !full || tokio::time::timeout_at(deadline, room).await.is_err() {
+                return Err(error);
             }
         }
     }

@@ -37,6 +37,9 @@ impl Delivery {
     }
 }
 
+/// A message that found no place, and why. Boxed: it is the rare case.
+pub(super) type Refused = Box<(Delivery, TransportError)>;
+
 /// Names one listener.
 #[derive(Clone, PartialEq, Eq)]
 pub(super) struct SlotId {
@@ -98,10 +101,10 @@ impl Queues {
     }
 
     /// Queues a message, or hands it back with the reason.
-    pub fn push(&mut self, target: &Target, mut delivery: Delivery) -> Result<(), (Delivery, TransportError)> {
+    pub fn push(&mut self, target: &Target, mut delivery: Delivery) -> Result<(), Refused> {
         let key = (target.exchange.clone(), target.topic.clone());
         let Some(topic) = self.topics.get_mut(&key) else {
-            return Err((delivery, TransportError::Unroutable(target.to_string())));
+            return Err(Box::new((delivery, TransportError::Unroutable(target.to_string()))));
         };
         self.seq += 1;
         delivery.seq = self.seq;
@@ -175,12 +178,10 @@ impl Queues {
     }
 }
 
-type Refused = (Delivery, TransportError);
-
 impl Topic {
     fn push_fanout(&mut self, target: &Target, delivery: Delivery) -> Result<(), Refused> {
         if self.slots.iter().any(|slot| slot.fanout.len() >= slot.limit) {
-            return Err((delivery, TransportError::Full(target.to_string())));
+            return Err(Box::new((delivery, TransportError::Full(target.to_string()))));
         }
         for slot in &mut self.slots {
             slot.fanout.push_back(delivery.copy());
@@ -191,10 +192,10 @@ impl Topic {
 
     fn push_server(&mut self, target: &Target, server: &str, delivery: Delivery) -> Result<(), Refused> {
         let Some(queue) = self.by_server.get_mut(server) else {
-            return Err((delivery, TransportError::Unroutable(target.to_string())));
+            return Err(Box::new((delivery, TransportError::Unroutable(target.to_string()))));
         };
         if queue.len() >= self.limit {
-            return Err((delivery, TransportError::Full(target.to_string())));
+            return Err(Box::new((delivery, TransportError::Full(target.to_string()))));
         }
         queue.push_back(delivery);
         // Two workers of one server share its queue; either may be the one that is free.
@@ -206,7 +207,7 @@ impl Topic {
 
     fn push_shared(&mut self, target: &Target, delivery: Delivery) -> Result<(), Refused> {
         if self.shared.len() >= self.limit {
-            return Err((delivery, TransportError::Full(target.to_string())));
+            return Err(Box::new((delivery, TransportError::Full(target.to_string()))));
         }
         self.shared.push_back(delivery);
         self.wake_for_shared();
