@@ -1,11 +1,15 @@
 //! Who asks, and whether they may.
 //!
 //! - [`Context`]: the identity a request or message runs under;
-//! - [`Enforce`]: the question that engines ask; [`Target`]: what is looked at.
+//! - [`Enforce`]: the question that engines ask; [`Target`]: what is looked at;
+//! - [`Enforcer`]: rules in the oslo.policy language ([`check`]).
 
+pub mod check;
 mod context;
+mod enforcer;
 
 pub use context::Context;
+pub use enforcer::Enforcer;
 
 use schema::{Record, Value};
 
@@ -39,3 +43,6 @@ pub trait Enforce: Send + Sync {
     /// False if the answer is the same for every target, so that it may be asked once for a list.
     fn looks_at_target(&self, rule: &str) -> bool;
 }
+
+#[cfg(test)]
+mod tests;
