@@ -1,1 +1,4 @@
-//! Placeholder head; see ARCHITECTURE.md.
+//! The drivers, one module each, and the lists they are picked from by name: [`types`], [`mech`].
+
+pub mod mech;
+pub mod types;

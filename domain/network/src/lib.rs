@@ -7,5 +7,6 @@
 pub mod ipam;
 pub mod ml2;
 pub mod network;
+pub mod port;
 pub mod settings;
 pub mod standard;

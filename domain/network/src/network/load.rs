@@ -152,3 +152,17 @@ pub async fn load(op: &mut Op<'_>, records: &mut [Record]) -> Result<(), Fault> 
     }
     Ok(())
 }
+
+/// What rules of ports and subnets look at on their network: its project, and whether the context's project shares it.
+pub async fn parent_target(op: &mut Op<'_>, network: &str) -> Result<Vec<(String, Value)>, Fault> {
+    let sql = "SELECT project_id, EXISTS (SELECT 1 FROM networkrbacs WHERE object_id = networks.id \
+               AND action = 'access_as_shared' AND target_project IN ('*', ?)) FROM networks WHERE id = ?";
+    let args = [op.context.project_id.as_str().into(), network.into()];
+    let Some(row) = op.txn.query_one(sql, &args).await? else { return Ok(Vec::new()) };
+    let project = Value::from(row.text(0));
+    Ok(vec![
+        ("network:tenant_id".into(), project.clone()),
+        ("network:project_id".into(), project),
+        ("network:shared".into(), Value::Bool(row.bool(1))),
+    ])
+}

@@ -11,6 +11,7 @@ mod load;
 pub mod segments;
 
 pub use behaviour::Networks;
+pub use load::parent_target;
 
 use schema::{Attr, Default, Extension, Field, Key, Kind, Resource, Value, Verbs};
 

@@ -1,0 +1,75 @@
+//! What a port shows beside its columns, and how ports are found.
+
+use policy::Context;
+use resource::{Condition, column_value};
+use schema::{Fault, Kind};
+
+/// The name of the device that realises a port: `tap` and the first 11 characters of its id.
+pub fn device_name(port: &str) -> String {
+    format!("tap{}", port.get(..11).unwrap_or(port))
+}
+
+/// Own ports, and all ports of own networks.
+pub fn scope(context: &Context) -> Condition {
+    let project: store::Value = context.project_id.as_str().into();
+    Condition::any(vec![
+        Condition::new("ports.project_id = ?", vec![project.clone()]),
+        Condition::new(
+            "EXISTS (SELECT 1 FROM networks WHERE networks.id = ports.network_id AND networks.project_id = ?)",
+            vec![project],
+        ),
+    ])
+}
+
+/// `fixed_ips=ip_address=…`, `subnet_id=…`, `ip_address_substr=…`: values of one key are alternatives, keys narrow each other down.
+fn by_address(values: &[String]) -> Result<Condition, Fault> {
+    let (mut ips, mut subnets, mut parts) = (Vec::new(), Vec::new(), Vec::new());
+    for value in values {
+        match value.split_once('=') {
+            Some(("ip_address", ip)) => {
+                // As it is stored; what is no address matches nothing.
+                ips.push(column_value(&Kind::Ip, ip).unwrap_or_else(|_| ip.into()));
+            }
+            Some(("subnet_id", subnet)) => subnets.push(subnet.into()),
+            Some(("ip_address_substr", part)) => {
+                let escaped = part.replace('!', "!!").replace('%', "!%").replace('_', "!_");
+                parts.push(Condition::new(
+                    "ipallocations.ip_address LIKE ? ESCAPE '!'",
+                    vec![format!("%{escaped}%").into()],
+                ));
+            }
+            _ => {
+                let message = format!(
+                    "Invalid input for operation: '{value}' is no filter for fixed_ips; use ip_address=…, subnet_id=… or ip_address_substr=…."
+                );
+                return Err(Fault::invalid_input(message));
+            }
+        }
+    }
+    let mut conditions = vec![Condition::new("ipallocations.port_id = ports.id", vec![])];
+    if !ips.is_empty() {
+        conditions.push(Condition::one_of("ipallocations.ip_address", ips));
+    }
+    if !subnets.is_empty() {
+        conditions.push(Condition::one_of("ipallocations.subnet_id", subnets));
+    }
+    if !parts.is_empty() {
+        conditions.push(Condition::any(parts));
+    }
+    let inner = Condition::all(conditions);
+    Ok(Condition::new(format!("EXISTS (SELECT 1 FROM ipallocations WHERE {})", inner.sql), inner.args))
+}
+
+pub fn filter(name: &str, values: &[String]) -> Option<Result<Condition, Fault>> {
+    match name {
+        "fixed_ips" => Some(by_address(values)),
+        "mac_address" => {
+            let values = values
+                .iter()
+                .map(|value| column_value(&Kind::Mac, value).unwrap_or_else(|_| value.as_str().into()))
+                .collect();
+            Some(Ok(Condition::one_of("ports.mac_address", values)))
+        }
+        _ => None,
+    }
+}
