@@ -21,9 +21,11 @@
 //! | kernel settings, per namespace | [`sysctl`], [`Sysctl`] |
 //! | replace a file whole | [`file::atomic_write`], [`file::write_if_changed`] |
 //! | tap devices | [`tap::TapSpec`] |
+//! | real DHCP clients in a namespace | [`dhcp_client::DhcpClient`] |
 //! | IP addresses | [`addr`], [`Handle::addresses`], [`Handle::address_add`], [`Handle::address_delete`] |
 
 pub mod addr;
+pub mod dhcp_client;
 mod error;
 pub mod file;
 pub mod link;
