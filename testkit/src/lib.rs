@@ -1,1 +1,11 @@
-//! Placeholder head; see ARCHITECTURE.md.
+//! What tests of all packages share. Development only.
+//!
+//! - [`eventually`], [`until`]: wait for a condition, never for a time;
+//! - [`golden!`]: compare what is emitted with a file under the package's `tests/golden`;
+//! - [`lab::Lab`]: hosts made of namespaces with cables between them, and machines with DHCP clients.
+
+pub mod golden;
+pub mod lab;
+mod wait;
+
+pub use wait::{eventually, until};
