@@ -13,6 +13,7 @@ mod model;
 pub mod names;
 mod plan;
 mod settings;
+mod state;
 
 pub use desired::{Desired, Device, Network, Segment};
 pub use forwarding::{Entry, Forwarding};
