@@ -9,14 +9,17 @@
 
 mod desired;
 mod forwarding;
+mod kernel;
 mod model;
 pub mod names;
 mod plan;
 mod settings;
 mod state;
+#[cfg(test)]
+mod testing;
 
 pub use desired::{Desired, Device, Network, Segment};
 pub use forwarding::{Entry, Forwarding};
-pub use model::{Address, Host, Kind, Link, Op, Refusal, Route, Tunnel};
+pub use model::{Host, Kind, Link, Op, Refusal, Route, Tunnel};
 pub use plan::{Plan, Standing, Step, Subject, plan, plan_cleanup};
 pub use settings::{DEFAULT_VXLAN_PORT, GroupRange, Settings, TOS_INHERIT, Vxlan};

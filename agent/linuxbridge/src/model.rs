@@ -7,9 +7,10 @@
 use std::{
     collections::{BTreeMap, BTreeSet},
     fmt,
-    net::{IpAddr, Ipv4Addr},
+    net::IpAddr,
 };
 
+use linux::route::Protocol;
 use types::{IpNet, Mac};
 
 /// Everything observed of one network namespace.
@@ -32,8 +33,8 @@ pub struct Link {
     /// The bridge, bond or the like whose port it is.
     pub master: Option<String>,
     pub ipv6_disabled: bool,
-    /// Addresses of global scope.
-    pub addresses: Vec<Address>,
+    /// Addresses of global (on `lo`: or host) scope, with their host bits, in the kernel's order.
+    pub addresses: Vec<IpNet>,
     /// Unicast routes through it that the kernel did not make by itself.
     pub routes: Vec<Route>,
     /// Permanent forwarding entries of a VXLAN device: who is behind which remote end.
@@ -76,23 +77,18 @@ pub struct Tunnel {
     pub proxy: bool,
 }
 
-/// An address of an interface, as it is moved.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Address {
-    /// With its host bits.
-    pub net: IpNet,
-    pub broadcast: Option<Ipv4Addr>,
-}
-
-/// A route, as it is moved.
+/// A route of the main table, as it is moved.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Route {
     pub destination: IpNet,
     pub via: Option<IpAddr>,
-    /// 0 is the kernel's default.
-    pub metric: u32,
-    pub table: u32,
+    /// `None` is the kernel's default for the family.
+    pub metric: Option<u32>,
     pub source: Option<IpAddr>,
+    /// The gateway is taken to be on the link although no prefix says so.
+    pub onlink: bool,
+    /// Who made it.
+    pub protocol: Protocol,
 }
 
 /// One change to the host.
@@ -137,6 +133,10 @@ pub enum Op {
         name: String,
         disabled: bool,
     },
+    /// No IPv6 address by itself, and so no word of its own on the link, while IPv6 stays on.
+    QuietIpv6 {
+        name: String,
+    },
     SetMaster {
         name: String,
         master: String,
@@ -146,11 +146,11 @@ pub enum Op {
     },
     AddAddress {
         name: String,
-        address: Address,
+        address: IpNet,
     },
     DeleteAddress {
         name: String,
-        address: Address,
+        address: IpNet,
     },
     AddRoute {
         name: String,
@@ -228,7 +228,7 @@ impl Link {
     }
 
     pub fn has_address(&self, ip: IpAddr) -> bool {
-        self.addresses.iter().any(|a| a.net.addr() == ip)
+        self.addresses.iter().any(|a| a.addr() == ip)
     }
 }
 
@@ -280,6 +280,7 @@ impl Host {
             Op::SetUp { name, up } => self.get(name)?.up = *up,
             Op::SetMtu { name, mtu } => self.set_mtu(name, *mtu)?,
             Op::SetIpv6 { name, disabled } => self.get(name)?.ipv6_disabled = *disabled,
+            Op::QuietIpv6 { name } => _ = self.get(name)?,
             Op::SetMaster { name, master } => {
                 if !self.get(master)?.kind.is_bridge() || self.get(name)?.kind.is_bridge() {
                     return Err(Refusal::Invalid);
@@ -289,17 +290,17 @@ impl Host {
             Op::ClearMaster { name } => self.get(name)?.master = None,
             Op::AddAddress { name, address } => {
                 let link = self.get(name)?;
-                if link.addresses.iter().any(|a| a.net == address.net) {
+                if link.addresses.contains(address) {
                     return Err(Refusal::Exists);
                 }
-                if link.ipv6_disabled && address.net.addr().is_ipv6() {
+                if link.ipv6_disabled && address.addr().is_ipv6() {
                     return Err(Refusal::Invalid);
                 }
                 link.addresses.push(*address);
             }
             Op::DeleteAddress { name, address } => {
                 let addresses = &mut self.get(name)?.addresses;
-                let at = addresses.iter().position(|a| a.net == address.net).ok_or(Refusal::Missing)?;
+                let at = addresses.iter().position(|a| a == address).ok_or(Refusal::Missing)?;
                 addresses.remove(at);
             }
             Op::AddRoute { name, route } => {
@@ -325,6 +326,9 @@ impl Host {
             Op::DeleteFlood { name, remote } => self.forget(name, Mac::ZERO, *remote)?,
             Op::DeleteForwarding { name, mac, remote } => self.forget(name, *mac, *remote)?,
             Op::ReplaceNeighbour { name, ip, mac } => {
+                if ip.is_ipv6() && self.get(name)?.ipv6_disabled {
+                    return Err(Refusal::Invalid);
+                }
                 self.get(name)?.neighbours.insert(*ip, *mac);
             }
             Op::DeleteNeighbour { name, ip, .. } => {
@@ -413,10 +417,11 @@ impl fmt::Display for Op {
             Op::SetUp { name, up } => write!(f, "set {name} {}", if *up { "up" } else { "down" }),
             Op::SetMtu { name, mtu } => write!(f, "set {name} mtu {mtu}"),
             Op::SetIpv6 { name, disabled } => write!(f, "set {name} ipv6 {}", if *disabled { "off" } else { "on" }),
+            Op::QuietIpv6 { name } => write!(f, "set {name} ipv6 quiet"),
             Op::SetMaster { name, master } => write!(f, "set {name} master {master}"),
             Op::ClearMaster { name } => write!(f, "set {name} nomaster"),
-            Op::AddAddress { name, address } => write!(f, "add address {} to {name}", address.net),
-            Op::DeleteAddress { name, address } => write!(f, "delete address {} from {name}", address.net),
+            Op::AddAddress { name, address } => write!(f, "add address {address} to {name}"),
+            Op::DeleteAddress { name, address } => write!(f, "delete address {address} from {name}"),
             Op::AddRoute { name, route } => write!(f, "add route {route} dev {name}"),
             Op::DeleteRoute { name, route } => write!(f, "delete route {route} dev {name}"),
             Op::AppendFlood { name, remote } => write!(f, "append flood {name} dst {remote}"),
@@ -462,8 +467,8 @@ impl fmt::Display for Route {
         if let Some(via) = self.via {
             write!(f, " via {via}")?;
         }
-        if self.metric != 0 {
-            write!(f, " metric {}", self.metric)?;
+        if let Some(metric) = self.metric {
+            write!(f, " metric {metric}")?;
         }
         Ok(())
     }

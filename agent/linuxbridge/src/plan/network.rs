@@ -2,12 +2,12 @@
 
 use std::collections::BTreeSet;
 
-use types::Mac;
+use types::{IpNet, Mac};
 
 use super::{Attempt, Built, Planner};
 use crate::{
     desired::{Network, Segment},
-    model::{Address, Kind, Op, Route, Tunnel},
+    model::{Kind, Op, Route, Tunnel},
     names,
     settings::Vxlan,
 };
@@ -141,13 +141,13 @@ impl Planner<'_> {
         // A bridge of ours that the interface leaves was a former network's: no two share an untagged interface.
         let sources: Vec<String> = former.iter().cloned().chain([port.to_owned()]).collect();
         let moving = sources.iter().filter_map(|name| self.host.link(name));
-        let (mut addresses, mut routes): (Vec<Address>, Vec<Route>) = (Vec::new(), Vec::new());
+        let (mut addresses, mut routes): (Vec<IpNet>, Vec<Route>) = (Vec::new(), Vec::new());
         for source in moving {
             addresses.extend(&source.addresses);
             routes.extend(&source.routes);
         }
         let own = self.host.link(bridge).into_iter().flat_map(|link| &link.addresses);
-        let ipv6 = addresses.iter().chain(own).any(|address| address.net.addr().is_ipv6());
+        let ipv6 = addresses.iter().chain(own).any(|address| address.addr().is_ipv6());
         self.bridge(bridge, mac.filter(|_| !addresses.is_empty()), !ipv6)?;
         if !addresses.is_empty() {
             self.bring_up(bridge)?;
@@ -164,9 +164,9 @@ impl Planner<'_> {
         }
     }
 
-    pub(super) fn copy_addresses(&mut self, addresses: &[Address], to: &str) -> Attempt {
+    pub(super) fn copy_addresses(&mut self, addresses: &[IpNet], to: &str) -> Attempt {
         for address in addresses {
-            if self.host.link(to).is_some_and(|link| !link.has_address(address.net.addr())) {
+            if self.host.link(to).is_some_and(|link| !link.has_address(address.addr())) {
                 self.emit(Op::AddAddress { name: to.to_owned(), address: *address })?;
             }
         }
@@ -272,9 +272,14 @@ impl Planner<'_> {
             self.emit(Op::DeleteLink { name: name.clone() })?;
         }
         if fits != Some(true) {
+            let proxy = tunnel.proxy;
             self.emit(Op::AddVxlan { name: name.clone(), tunnel })?;
             self.resize(&name, mtu)?;
-            self.set_ipv6(&name, true)?;
+            // A responder answers for IPv6 neighbours too, which the kernel keeps only where IPv6 is on.
+            match proxy {
+                true => self.emit(Op::QuietIpv6 { name: name.clone() })?,
+                false => self.set_ipv6(&name, true)?,
+            }
         } else {
             self.resize(&name, mtu)?;
         }
@@ -306,6 +311,14 @@ impl Planner<'_> {
             }
         }
         if vxlan.arp_responder {
+            // The Python agent switches IPv6 off, and then has no IPv6 neighbours; since a responder also swallows
+            // questions that it cannot answer, IPv6 did not work across such a tunnel.
+            if self.host.link(&name).is_some_and(|link| link.ipv6_disabled)
+                && table.neighbours().keys().any(std::net::IpAddr::is_ipv6)
+            {
+                self.emit(Op::QuietIpv6 { name: name.clone() })?;
+                self.set_ipv6(&name, false)?;
+            }
             for (ip, mac) in table.neighbours() {
                 if known.get(ip) != Some(mac) {
                     self.emit(Op::ReplaceNeighbour { name: name.clone(), ip: *ip, mac: *mac })?;

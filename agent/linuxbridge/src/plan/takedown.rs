@@ -57,7 +57,7 @@ impl Planner<'_> {
             // A physical interface just leaves with the bridge.
             return if made_here { self.emit(Op::DeleteLink { name: uplink }) } else { Ok(()) };
         }
-        if addresses.iter().any(|address| address.net.addr().is_ipv6()) {
+        if addresses.iter().any(|address| address.addr().is_ipv6()) {
             self.set_ipv6(&uplink, false)?;
         }
         self.copy_addresses(&addresses, &uplink)?;

@@ -229,8 +229,13 @@ impl State {
                 }
             }
             Notice::Network(id) => {
-                let devices: Vec<String> =
-                    self.desired.devices.iter().filter(|(_, d)| d.network == id).map(|(name, _)| name.clone()).collect();
+                let devices: Vec<String> = self
+                    .desired
+                    .devices
+                    .iter()
+                    .filter(|(_, d)| d.network == id)
+                    .map(|(name, _)| name.clone())
+                    .collect();
                 for name in devices {
                     self.ask(&name);
                 }
@@ -275,7 +280,11 @@ impl State {
         self.desired.networks.get_mut(id).filter(|network| matches!(network.segment, Segment::Vxlan { .. }))
     }
 
-    fn forwarding(&mut self, networks: Vec<(String, Agents)>, change: fn(&mut Forwarding, &[(std::net::IpAddr, Vec<Entry>)])) -> bool {
+    fn forwarding(
+        &mut self,
+        networks: Vec<(String, Agents)>,
+        change: fn(&mut Forwarding, &[(std::net::IpAddr, Vec<Entry>)]),
+    ) -> bool {
         let local_ip = self.local_ip;
         let mut changed = false;
         for (id, mut agents) in networks {
@@ -412,7 +421,8 @@ impl State {
                 }
             };
             let in_flight = self.reporting.get(name) == Some(&(report, tap.answers));
-            if tap.reported == Some(report) || in_flight || self.questions.contains(name) || self.asking.contains(name) {
+            if tap.reported == Some(report) || in_flight || self.questions.contains(name) || self.asking.contains(name)
+            {
                 self.due.remove(name);
             } else {
                 self.due.insert(name.clone(), report);
@@ -454,7 +464,8 @@ impl State {
             self.gone.remove(name);
         }
         let room = BATCH - reports.down.len();
-        let due: Vec<(String, Report)> = self.due.iter().take(room).map(|(name, report)| (name.clone(), *report)).collect();
+        let due: Vec<(String, Report)> =
+            self.due.iter().take(room).map(|(name, report)| (name.clone(), *report)).collect();
         for (name, report) in due {
             self.due.remove(&name);
             let answers = self.taps.get(&name).map_or(0, |tap| tap.answers);
@@ -503,7 +514,8 @@ impl State {
             self.report_pause.begin(now);
         }
         // All ports of the start have been told with it once the queue has run dry.
-        if done && reports.refresh_tunnels && self.due.is_empty() && self.questions.is_empty() && self.asking.is_empty() {
+        if done && reports.refresh_tunnels && self.due.is_empty() && self.questions.is_empty() && self.asking.is_empty()
+        {
             self.refresh_tunnels = false;
         }
     }

@@ -43,6 +43,8 @@ pub struct Link {
     pub group: u32,
     /// Free text, empty unless set.
     pub alias: String,
+    /// IPv6 is switched off on it (`disable_ipv6`), or the kernel has none.
+    pub ipv6_disabled: bool,
 }
 
 /// The driver of a device.
@@ -168,6 +170,7 @@ impl Link {
             state: OperState::Unknown,
             group: 0,
             alias: String::new(),
+            ipv6_disabled: true,
         };
         for (kind, value) in attributes(&payload[HEADER..]) {
             match kind {
@@ -181,6 +184,7 @@ impl Link {
                 libc::IFLA_GROUP => link.group = u32_of(value),
                 libc::IFLA_IFALIAS => link.alias = text(value),
                 libc::IFLA_LINKINFO => link.kind = decode_kind(value),
+                libc::IFLA_AF_SPEC => link.ipv6_disabled = ipv6_disabled(value),
                 _ => {}
             }
         }
@@ -190,6 +194,17 @@ impl Link {
         }
         (!link.name.is_empty()).then_some(link)
     }
+}
+
+/// From the per-family part: `IFLA_INET6_CONF` is an array of 32-bit settings in the order of `linux/ipv6.h`.
+fn ipv6_disabled(families: &[u8]) -> bool {
+    const INET6_CONF: u16 = 2;
+    const DEVCONF_DISABLE_IPV6: usize = 26;
+    let find = |bytes, wanted: u16| attributes(bytes).find(|(kind, _)| *kind == wanted).map(|(_, value)| value);
+    let Some(settings) = find(families, libc::AF_INET6 as u16).and_then(|inet6| find(inet6, INET6_CONF)) else {
+        return true;
+    };
+    settings.get(DEVCONF_DISABLE_IPV6 * 4..).is_none_or(|rest| u32_of(rest) != 0)
 }
 
 fn state(value: u8) -> OperState {

@@ -15,7 +15,9 @@ use std::sync::atomic::{AtomicU32, Ordering};
 
 use netlink_packet_route::{
     RouteNetlinkMessage,
-    link::{LinkAttribute, LinkExtentMask, LinkFlags, LinkMessage},
+    link::{
+        BridgeStpState, InfoBridge, InfoData, InfoKind, LinkAttribute, LinkExtentMask, LinkFlags, LinkInfo, LinkMessage,
+    },
 };
 
 pub use self::{
@@ -210,6 +212,20 @@ impl Change {
         self.message.attributes.push(attribute);
         self
     }
+}
+
+/// Makes an existing bridge forward at once: no spanning tree, then forward delay 0, which the kernel refuses while
+/// that runs. `NotFound` when there is no such bridge.
+pub fn forward_at_once(bridge: impl Into<Dev>) -> [Request; 2] {
+    let dev = bridge.into();
+    [InfoBridge::StpState(BridgeStpState::Disabled), InfoBridge::ForwardDelay(0)].map(|setting| {
+        let mut message = LinkMessage::default();
+        dev.fill(&mut message);
+        let info = vec![LinkInfo::Kind(InfoKind::Bridge), LinkInfo::Data(InfoData::Bridge(vec![setting]))];
+        message.attributes.push(LinkAttribute::LinkInfo(info));
+        // Only the message that also creates changes what is particular to a kind; without the flag it creates nothing.
+        Request::new(RouteNetlinkMessage::NewLink(message), 0, "change", dev.text()).fault(dev.fault("change"))
+    })
 }
 
 /// Deletes a device (and its veth peer with it). Hardware and `lo` cannot be deleted: `Unsupported`.

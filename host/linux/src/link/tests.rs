@@ -195,3 +195,27 @@ fn many_are_deleted_within_one_grace_period() {
     assert!(handle.links().unwrap().iter().all(|link| link.name == "lo"));
     assert!(handle.run(delete_group(5)).unwrap_err().is_not_found());
 }
+
+#[test]
+fn a_foreign_bridge_is_made_to_forward_at_once() {
+    let (namespace, handle) = host();
+    let script = "ip link add br0 type bridge stp_state 1 forward_delay 1500";
+    let made =
+        crate::Program::new("sh").args(["-c", script]).netns(&namespace).check(std::time::Duration::from_secs(10));
+    assert!(made.is_ok(), "{made:?}");
+    assert!(handle.batch(forward_at_once("br0")).iter().all(Result::is_ok));
+    let kind = handle.link("br0").unwrap().unwrap().kind;
+    assert!(matches!(kind, Kind::Bridge { forward_delay: 0, stp: false, .. }), "{kind:?}");
+    assert!(handle.batch(forward_at_once("br1")).into_iter().all(|result| result.unwrap_err().is_not_found()));
+}
+
+#[test]
+fn ipv6_switched_off_is_seen() {
+    let (namespace, handle) = host();
+    handle.link_add(&LinkSpec::bridge("br0")).unwrap();
+    assert!(!handle.link("br0").unwrap().unwrap().ipv6_disabled);
+    let settings = crate::Sysctl::in_netns(&namespace);
+    settings.set(&crate::sysctl::ipv6("br0", "disable_ipv6"), "1").unwrap();
+    assert!(handle.link("br0").unwrap().unwrap().ipv6_disabled);
+    assert!(handle.links().unwrap().iter().find(|link| link.name == "br0").unwrap().ipv6_disabled);
+}

@@ -2,13 +2,14 @@
 
 use std::net::IpAddr;
 
-use types::Mac;
+use linux::route::Protocol;
+use types::{IpNet, Mac};
 
 use super::*;
 use crate::{
     desired::{Network, Segment},
     forwarding::Forwarding,
-    model::{Address, Kind, Link, Route, Tunnel},
+    model::{Kind, Link, Route, Tunnel},
     settings::{DEFAULT_VXLAN_PORT, Vxlan},
 };
 
@@ -23,12 +24,19 @@ pub(super) fn ip(text: &str) -> IpAddr {
     text.parse().unwrap()
 }
 
-pub(super) fn address(text: &str) -> Address {
-    Address { net: text.parse().unwrap(), broadcast: None }
+pub(super) fn address(text: &str) -> IpNet {
+    text.parse().unwrap()
 }
 
 pub(super) fn route(destination: &str, via: &str) -> Route {
-    Route { destination: destination.parse().unwrap(), via: via.parse().ok(), metric: 0, table: 254, source: None }
+    Route {
+        destination: destination.parse().unwrap(),
+        via: via.parse().ok(),
+        metric: None,
+        source: None,
+        onlink: false,
+        protocol: Protocol::Boot,
+    }
 }
 
 pub(super) fn mac(last: u8) -> Mac {

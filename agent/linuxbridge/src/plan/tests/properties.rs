@@ -125,7 +125,7 @@ fn inhabited() -> Host {
 }
 
 fn facts(host: &Host) -> (BTreeSet<String>, BTreeSet<String>) {
-    let addresses = host.links.values().flat_map(|l| &l.addresses).map(|a| a.net.to_string()).collect();
+    let addresses = host.links.values().flat_map(|l| &l.addresses).map(ToString::to_string).collect();
     let routes = host.links.values().flat_map(|l| &l.routes).map(ToString::to_string).collect();
     (addresses, routes)
 }
