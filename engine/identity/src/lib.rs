@@ -1,1 +1,40 @@
-//! Placeholder head; see ARCHITECTURE.md.
+//! Who asks: the headers of a request into a [`policy::Context`].
+//!
+//! - [`Authenticator`]: the seam; one implementation per way of identifying (`auth_strategy`);
+//! - [`Noauth`]: trusts the identity headers, and without them everyone is an administrator;
+//! - [`Refusal`]: why a request gets no identity.
+
+mod noauth;
+
+use async_trait::async_trait;
+use http::HeaderMap;
+use policy::Context;
+
+pub use noauth::Noauth;
+
+/// Longest project, user or role that the database can hold, in characters.
+pub const MAX_NAME: usize = 255;
+
+/// Finds out who sent a request. Called once for each, before its body is read.
+#[async_trait]
+pub trait Authenticator: Send + Sync {
+    /// The identity that the headers prove. Request ids are not its concern.
+    async fn authenticate(&self, headers: &HeaderMap) -> Result<Context, Refusal>;
+}
+
+/// Why there is no identity for a request.
+#[derive(Debug, thiserror::Error)]
+pub enum Refusal {
+    /// 401. The challenge, if any, is the value of `WWW-Authenticate`.
+    #[error("the request must be authenticated")]
+    Unauthorized { challenge: Option<String> },
+    /// 400: the headers cannot be understood; says which and why.
+    #[error("{0}")]
+    Malformed(String),
+    /// 503: whoever knows identities does not answer.
+    #[error("the identity service does not answer")]
+    Unavailable(#[source] Box<dyn std::error::Error + Send + Sync>),
+}
+
+#[cfg(test)]
+mod tests;

@@ -40,6 +40,7 @@ impl Query {
                         query.fields.push(value.clone());
                     }
                 }
+                "sort_key" | "sort_dir" if value.is_empty() => {}
                 "sort_key" => keys.push(value.clone()),
                 "sort_dir" => directions.push(value.clone()),
                 "limit" => query.limit = parse_limit(value)?,
