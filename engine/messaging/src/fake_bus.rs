@@ -153,6 +153,14 @@ impl FakeBus {
     /// # Panics
     /// When it does not come true; the message lists what was sent.
     pub async fn until(&self, what: &str, wanted: impl Fn(&[Recorded]) -> bool) {
+        self.until_within(Duration::from_secs(10), what, wanted).await;
+    }
+
+    /// The same with another limit: under paused time, hours cost nothing.
+    ///
+    /// # Panics
+    /// As [`FakeBus::until`].
+    pub async fn until_within(&self, limit: Duration, what: &str, wanted: impl Fn(&[Recorded]) -> bool) {
         let waiting = async {
             loop {
                 let changed = self.changed.notified();
@@ -162,7 +170,7 @@ impl FakeBus {
                 changed.await;
             }
         };
-        if tokio::time::timeout(Duration::from_secs(10), waiting).await.is_err() {
+        if tokio::time::timeout(limit, waiting).await.is_err() {
             let seen: Vec<String> = self.sent().iter().map(|r| format!("{} to {}", r.method(), r.target)).collect();
             panic!("not in time: {what}; sent were {seen:?}");
         }
