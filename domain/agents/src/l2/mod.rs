@@ -1,0 +1,10 @@
+//! Agents that wire devices on hosts: what they ask and what they are told.
+//!
+//! Reproduces neutron/plugins/ml2/rpc.py.
+
+mod details;
+mod notify;
+mod plugin;
+
+pub use notify::{News, Of};
+pub use plugin::{Plugin, Refresh};
