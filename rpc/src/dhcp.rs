@@ -77,11 +77,8 @@ api! {
         enable_dhcp_filter: bool,
     ) -> Vec<NetworkInfo>;
 
-    /// One network, `None` if it is gone. Without `enable_dhcp` only its subnets with DHCP; null gives all.
-    query (1, 0) fn get_network_info(
-        network_id: String,
-        host: String,
-    ) -> Option<NetworkInfo>;
+    /// One network with its subnets that have DHCP; `None` if it is gone.
+    query (1, 0) fn get_network_info(network_id: String, host: String) -> Option<NetworkInfo>;
 
     /// Makes the agent's port, bound to its host and owned by `network:dhcp`. `None` if the network or subnet went meanwhile.
     /// Raises `IpAddressGenerationFailure` when no address is free.

@@ -282,6 +282,49 @@ api! {
     query (1, 7) fn get_ports_by_vnic_type_and_host(vnic_type: String, host: String) -> Vec<PortView>;
 }
 
+/// Devices in one call of [`PluginClient::report_devices`], `rpc_resources_processing_step` of the reference.
+pub const DEVICES_PER_CALL: usize = 20;
+
+impl PluginClient {
+    /// [`PluginClient::update_device_list`] in steps, so that no call takes longer than its timeout however many devices
+    /// there are. A step that fails ends it with that error; what the steps before it reported is reported again next time.
+    pub async fn report_devices(
+        &self,
+        context: &messaging::Context,
+        up: &[Device],
+        down: &[Device],
+        agent_id: &str,
+        host: &str,
+        refresh_tunnels: bool,
+    ) -> Result<DeviceList, messaging::CallError> {
+        let mut all = DeviceList::default();
+        let steps = up.len().max(down.len()).div_ceil(DEVICES_PER_CALL);
+        let step = |list: &[Device], n: usize| -> Vec<Device> {
+            list.iter().skip(n * DEVICES_PER_CALL).take(DEVICES_PER_CALL).cloned().collect()
+        };
+        for n in 0..steps {
+            let (agent_id, host) = (Some(agent_id.to_owned()), Some(host.to_owned()));
+            let part =
+                self.update_device_list(context, step(up, n), step(down, n), agent_id, host, refresh_tunnels).await?;
+            all.devices_up.extend(part.devices_up);
+            all.failed_devices_up.extend(part.failed_devices_up);
+            all.devices_down.extend(part.devices_down);
+            all.failed_devices_down.extend(part.failed_devices_down);
+        }
+        Ok(all)
+    }
+}
+
+/// Topics of all news that the traits [`L2Agent`] and `SecurityGroupAgent` cover; tunnels and L2 population come on top.
+pub const AGENT_TOPICS: &[&str] = &[
+    topics::PORT_UPDATE,
+    topics::NETWORK_UPDATE,
+    topics::NETWORK_DELETE,
+    topics::PORT_BINDING_ACTIVATE,
+    topics::PORT_BINDING_DEACTIVATE,
+    topics::SECURITY_GROUP_UPDATE,
+];
+
 /// Identifies a network in news of it; the rest of it is in `extra`.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct NetworkNews {

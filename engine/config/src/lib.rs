@@ -5,6 +5,7 @@
 //! | declare an option | `pub static REPORT_INTERVAL: Opt<f64> = Opt::float("AGENT", "report_interval").default("30").help("…");` |
 //! | list the options of a room | `pub static OPTIONS: Options = &[&REPORT_INTERVAL, …];` |
 //! | read files | `Loader::new().declare(OPTIONS).file("/etc/neutron/neutron.conf").dir("/etc/neutron/conf.d").load()?` |
+//! | take a command line | [`Loader::arguments`] with [`default_files`] |
 //! | get a value | `config.get(&REPORT_INTERVAL)?` |
 //! | warn of what nobody reads | [`Config::warn_unknown`] |
 //! | check everything at start | [`Config::check`] |
@@ -18,6 +19,7 @@
 //!
 //! Reproduces: oslo_config/{iniparser,cfg,types}.py.
 
+mod arguments;
 mod ini;
 mod interpolate;
 mod load;
@@ -26,6 +28,7 @@ mod opt;
 mod tests;
 mod value;
 
+pub use arguments::{ArgumentError, DefaultFiles, default_files};
 pub use ini::{Assignment, Ini, SyntaxError};
 pub use load::{Config, ConfigError, Loader, Origin, Unknown};
 pub use opt::{Declared, Kind, Opt, Options, Spec};

@@ -79,7 +79,7 @@ fn key(section: &str, name: &str) -> Key {
 pub struct Loader {
     values: HashMap<Key, Vec<Value>>,
     defaults: HashMap<Key, String>,
-    options: Vec<&'static dyn Declared>,
+    pub(crate) options: Vec<&'static dyn Declared>,
     rank: usize,
     error: Option<ConfigError>,
 }

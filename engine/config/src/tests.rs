@@ -207,6 +207,52 @@ fn the_format_is_that_of_oslo() {
     assert_eq!(error, "bad.conf:2: neither a section nor an option = value: \"word\"");
 }
 
+fn arguments(line: &str, defaults: &DefaultFiles) -> Result<Config, ArgumentError> {
+    let words: Vec<String> = line.split_whitespace().map(str::to_owned).collect();
+    Loader::new().declare(OPTIONS).arguments(&words, defaults).map(|loader| loader.load().unwrap())
+}
+
+#[test]
+fn command_lines_of_the_reference_are_taken() {
+    let dir = tempfile::tempdir().unwrap();
+    let (etc, home) = (dir.path().join("etc"), dir.path().join("home"));
+    let write = |path: &str, text: &str| {
+        let path = dir.path().join(path);
+        std::fs::create_dir_all(path.parent().unwrap()).unwrap();
+        std::fs::write(path, text).unwrap();
+    };
+    write("etc/neutron/neutron.conf", "[DEFAULT]\ncount = 1\nmany = project\n");
+    write("etc/neutron/x-agent.conf", "[DEFAULT]\nmany = program\n");
+    write("etc/x-agent.conf", "[DEFAULT]\nmany = shadowed\n");
+    write("etc/neutron/x-agent.conf.d/1.conf", "[DEFAULT]\nmany = dir\n");
+    write("home/.neutron/neutron.conf", "[DEFAULT]\nmany = home\n");
+    let defaults = default_files(dir.path(), None, "neutron", "x-agent");
+    assert_eq!(defaults.dirs, [etc.join("neutron/x-agent.conf.d")]);
+    let c = arguments("", &defaults).unwrap();
+    assert_eq!(c.get(&MANY).unwrap(), ["project", "program", "dir"]);
+    let at_home = default_files(dir.path(), Some(&home), "neutron", "x-agent");
+    assert_eq!(at_home.files, [home.join(".neutron/neutron.conf"), etc.join("neutron/x-agent.conf")]);
+    let file = etc.join("x-agent.conf").display().to_string();
+    let line = format!("--config-file={file} --config-dir {}/neutron --count 2 -d --agent-interval=5", etc.display());
+    let c = arguments(&line, &defaults).unwrap();
+    assert_eq!(c.get(&MANY).unwrap(), ["shadowed", "project", "program"]);
+    assert!(c.get(&DEBUG).unwrap());
+    assert_eq!((c.get(&COUNT).unwrap(), c.get(&INTERVAL).unwrap()), (2, 5.0));
+    assert!(!arguments("--debug --nodebug", &defaults).unwrap().get(&DEBUG).unwrap());
+    assert_eq!(arguments("--state-path=/s", &defaults).unwrap().get(&STATE_PATH).unwrap(), "/s");
+    let later =
+        arguments(&format!("--count 9 --config-file {}", etc.join("neutron/neutron.conf").display()), &defaults);
+    assert_eq!(later.unwrap().get(&COUNT).unwrap(), 1, "what comes later wins");
+    for (line, error) in [
+        ("--what", ArgumentError::Unknown("--what".into())),
+        ("word", ArgumentError::Unknown("word".into())),
+        ("--nocount", ArgumentError::Unknown("--nocount".into())),
+        ("--count", ArgumentError::NoValue("--count".into())),
+    ] {
+        assert_eq!(arguments(line, &DefaultFiles::default()).err(), Some(error));
+    }
+}
+
 fn name() -> impl Strategy<Value = String> {
     "[a-z][a-z0-9_]{0,8}"
 }

@@ -7,7 +7,7 @@
 //! | to… | use |
 //! |---|---|
 //! | send | [`Client`]: `client.call(&ctxt, version, method, args)`, `client.server("host").cast(..)`, `client.fanout().cast(..)` |
-//! | serve | [`Endpoint`] + [`Dispatcher`] + [`Transport::listen`] giving a [`Listener`], stopped by [`Listener::stop`] |
+//! | serve | [`Endpoint`] + [`Dispatcher`] + [`Transport::listen`] giving a [`Listener`], stopped by [`Listener::stop`] or [`stop_all`] |
 //! | run in one process | [`InProcess`] |
 //! | speak AMQP later | [`wire`] packs and unpacks the envelope oslo.messaging puts on RabbitMQ |
 //! | test | `FakeBus` (feature `test-util`): records, scripts replies, drops/duplicates/reorders by seed |
@@ -43,4 +43,4 @@ pub use fault::{CallError, FaultDetail, RemoteFault, TransportError};
 pub use in_process::InProcess;
 pub use message::Message;
 pub use target::{BadVersion, Target, Version};
-pub use transport::{Bus, ListenOptions, Listener, Transport};
+pub use transport::{Bus, ListenOptions, Listener, Transport, stop_all};

@@ -95,3 +95,9 @@ impl Listener {
         }
     }
 }
+
+/// Stops several listeners at once, together at most `patience`. Returns whether all finished.
+pub async fn stop_all(listeners: impl IntoIterator<Item = Listener>, patience: Duration) -> bool {
+    let stops = listeners.into_iter().map(|listener| listener.stop(patience));
+    futures::future::join_all(stops).await.into_iter().all(|finished| finished)
+}

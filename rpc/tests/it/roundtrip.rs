@@ -9,6 +9,7 @@ use rpc::dhcp::{
     DhcpClient, DhcpPlugin, DhcpPluginEndpoint, MetadataClient, MetadataPlugin, MetadataPluginEndpoint, NetworkInfo,
     PortBody, PortRequest,
 };
+use rpc::l2::Device;
 use rpc::l2pop::{Entries, FdbEntries, L2popAgent, L2popAgentEndpoint, L2popNotifier, PortInfo};
 use rpc::view::{NetworkView, PortView};
 use rpc::{objects, resources, topics};
@@ -191,4 +192,25 @@ async fn a_server_that_is_too_old_is_told_apart() {
     assert!(matches!(old, Err(CallError::UnsupportedVersion { .. })));
     let old = client.get_network_info(&Context::admin(), String::new(), String::new()).await;
     assert!(matches!(old, Err(CallError::NoSuchMethod { .. })));
+}
+
+#[tokio::test]
+async fn many_devices_are_reported_in_steps() {
+    let fake = messaging::FakeBus::new();
+    fake.on_call("update_device_list", |_, args| {
+        let down: Vec<Value> = args["devices_down"]
+            .as_array()
+            .into_iter()
+            .flatten()
+            .map(|device| json!({"device": device, "exists": true}))
+            .collect();
+        Ok(json!({"devices_up": args["devices_up"], "failed_devices_up": [], "devices_down": down}))
+    });
+    let client = rpc::l2::PluginClient::new(Arc::new(fake.clone()));
+    let up: Vec<Device> = (0..45).map(|n| Device::from(format!("tap{n}"))).collect();
+    let all = client.report_devices(&Context::admin(), &up, &up[..3], "lb1", "cmp1", true).await.unwrap();
+    assert_eq!((all.devices_up, all.devices_down.len()), (up, 3));
+    assert_eq!(fake.sent_as("update_device_list").len(), 3);
+    let none = client.report_devices(&Context::admin(), &[], &[], "lb1", "cmp1", false).await.unwrap();
+    assert_eq!((none, fake.sent().len()), (rpc::l2::DeviceList::default(), 3));
 }
