@@ -34,9 +34,11 @@ pub struct Options {
     pub cache_kib: u32,
     /// Bytes of the file that may be mapped into memory.
     pub mmap: u64,
+    /// Bytes of a page, of a database that is created; a power of two from 512 to 65536.
+    pub page: u32,
     /// Prepared statements kept by each connection.
     pub statements: usize,
-    /// Pages (4 KiB) in the log that start a checkpoint.
+    /// Pages in the log that start a checkpoint.
     pub checkpoint_pages: u32,
     /// Injected errors, for tests.
     pub faults: Option<Faults>,
@@ -59,8 +61,9 @@ impl Default for Options {
             batch_time: Duration::from_millis(5),
             cache_kib: 4096,
             mmap: 256 << 20,
+            page: 2048,
             statements: 512,
-            checkpoint_pages: 1000,
+            checkpoint_pages: 8000,
             faults: None,
         }
     }

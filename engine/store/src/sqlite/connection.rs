@@ -4,6 +4,7 @@ use std::path::PathBuf;
 use std::rc::Rc;
 use std::time::Duration;
 
+use rusqlite::config::DbConfig;
 use rusqlite::types::{ToSql, ToSqlOutput, Value as Stored, ValueRef};
 use rusqlite::vtab::array::Array;
 use rusqlite::{CachedStatement, OpenFlags, ffi};
@@ -37,13 +38,20 @@ impl Connection {
             Synchronous::Off => "OFF",
         };
         let setup = format!(
-            "PRAGMA cache_size = -{}; PRAGMA mmap_size = {}; PRAGMA temp_store = MEMORY; PRAGMA foreign_keys = ON; \
+            "PRAGMA page_size = {}; PRAGMA cache_size = -{}; PRAGMA mmap_size = {}; PRAGMA temp_store = MEMORY; PRAGMA foreign_keys = ON; \
              PRAGMA journal_mode = WAL; PRAGMA synchronous = {synchronous}; PRAGMA query_only = {};",
+            options.page,
             options.cache_kib,
             options.mmap,
             u8::from(!writable),
         );
         raw.execute_batch(&setup).map_err(|e| meaning(&e, ""))?;
+        // Without it, binding another value may make SQLite prepare a statement again to look for a better plan.
+        raw.set_db_config(DbConfig::SQLITE_DBCONFIG_ENABLE_QPSG, true).map_err(|e| meaning(&e, ""))?;
+        if settings.synchronous == Synchronous::Off {
+            // Closing is quick then; a later reader of the file replays the log, which holds the same.
+            raw.set_db_config(DbConfig::SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, true).map_err(|e| meaning(&e, ""))?;
+        }
         raw.set_prepared_statement_cache_capacity(options.statements);
         rusqlite::vtab::array::load_module(&raw).map_err(|e| meaning(&e, ""))?;
         Ok(Connection { raw })

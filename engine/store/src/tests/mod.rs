@@ -1,6 +1,7 @@
 //! Tests of the store on SQLite.
 
 mod basics;
+mod crash;
 mod errors;
 mod writers;
 
