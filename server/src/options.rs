@@ -1,0 +1,264 @@
+//! The options of `neutron.conf` and `ml2_conf.ini` that the server reads, and what they come to.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use agents::settings::Choice;
+use anyhow::{Context as _, anyhow};
+use config::{Config, Opt, Options};
+use drivers::types::TypeOptions;
+use types::Mac;
+
+pub static BIND_HOST: Opt<String> =
+    Opt::host_address("DEFAULT", "bind_host").default("127.0.0.1").help("Address that the API listens on.");
+pub static BIND_PORT: Opt<u16> =
+    Opt::tcp_port("DEFAULT", "bind_port").default("9696").help("TCP port that the API listens on.");
+static CONNECTION: Opt<Option<String>> = Opt::str("database", "connection")
+    .deprecated(&[("DEFAULT", "sql_connection"), ("sql", "connection")])
+    .secret()
+    .help("URL of the database. Without it, a file under state_path.")
+    .optional();
+static DNS_DOMAIN: Opt<String> =
+    Opt::str("DEFAULT", "dns_domain").default("openstacklocal").help("Domain of the names of ports.");
+static BASE_MAC: Opt<String> =
+    Opt::str("DEFAULT", "base_mac").default("fa:16:3e:00:00:00").help("First octets of generated MAC addresses.");
+static GLOBAL_MTU: Opt<i64> =
+    Opt::int("DEFAULT", "global_physnet_mtu").min(0).default("1500").help("MTU of the physical networks, bytes.");
+static MAX_FIXED_IPS: Opt<i64> =
+    Opt::int("DEFAULT", "max_fixed_ips_per_port").min(1).default("5").help("Most addresses of a port.");
+static MAX_PAIRS: Opt<i64> =
+    Opt::int("DEFAULT", "max_allowed_address_pair").min(1).default("10").help("Most allowed address pairs of a port.");
+static MAX_NAMESERVERS: Opt<i64> =
+    Opt::int("DEFAULT", "max_dns_nameservers").min(0).default("5").help("Most name servers of a subnet.");
+static MAX_ROUTES: Opt<i64> =
+    Opt::int("DEFAULT", "max_subnet_host_routes").min(0).default("20").help("Most host routes of a subnet.");
+static IPAM_DRIVER: Opt<String> =
+    Opt::str("DEFAULT", "ipam_driver").default("internal").help("Who hands out addresses.");
+static PD_ENABLED: Opt<bool> = Opt::bool("DEFAULT", "ipv6_pd_enabled").default("false").help("IPv6 prefix delegation.");
+static PAGE_LIMIT: Opt<i64> = Opt::int("DEFAULT", "pagination_max_limit")
+    .min(-1)
+    .default("-1")
+    .help("Most objects of a list in one answer; -1 for no limit.");
+static AGENT_DOWN_TIME: Opt<i64> = Opt::int("DEFAULT", "agent_down_time")
+    .min(1)
+    .default("75")
+    .help("Seconds without a report until an agent counts as dead.");
+static AGENTS_PER_NETWORK: Opt<i64> =
+    Opt::int("DEFAULT", "dhcp_agents_per_network").min(1).default("1").help("DHCP agents that serve one network.");
+static AUTO_SCHEDULE: Opt<bool> =
+    Opt::bool("DEFAULT", "network_auto_schedule").default("true").help("Schedule networks to DHCP agents by itself.");
+static FAILOVER: Opt<bool> = Opt::bool("DEFAULT", "allow_automatic_dhcp_failover")
+    .default("true")
+    .help("Move networks from DHCP agents that are dead.");
+static SCHEDULER: Opt<String> = Opt::str("DEFAULT", "network_scheduler_driver")
+    .default("neutron.scheduler.dhcp_agent_scheduler.WeightScheduler")
+    .help("How DHCP agents are chosen: WeightScheduler, ChanceScheduler or AZAwareWeightScheduler.");
+static DEFAULT_ZONES: Opt<Vec<String>> =
+    Opt::list("DEFAULT", "default_availability_zones").default("").help("Zones of networks that ask for none.");
+static SERVE_DOWN: Opt<bool> = Opt::bool("DEFAULT", "enable_services_on_agents_with_admin_state_down")
+    .default("false")
+    .help("Agents that an operator disabled keep serving what they have.");
+static TYPE_DRIVERS: Opt<Vec<String>> =
+    Opt::list("ml2", "type_drivers").default("local,flat,vlan,gre,vxlan,geneve").help("Network types.");
+static TENANT_TYPES: Opt<Vec<String>> = Opt::list("ml2", "tenant_network_types")
+    .deprecated(&[("ml2", "project_network_types")])
+    .default("local")
+    .help("Types of projects' networks, in order of preference.");
+static MECHANISMS: Opt<Vec<String>> = Opt::list("ml2", "mechanism_drivers")
+    .default("")
+    .help("Mechanism drivers, in the order in which they may bind a port.");
+static EXTENSION_DRIVERS: Opt<Vec<String>> =
+    Opt::list("ml2", "extension_drivers").default("").help("Extension drivers; their attributes are always on here.");
+static PATH_MTU: Opt<i64> = Opt::int("ml2", "path_mtu")
+    .min(0)
+    .default("0")
+    .help("MTU of the way between tunnel endpoints, bytes; 0 for that of the physical network.");
+static PHYSICAL_MTUS: Opt<BTreeMap<String, String>> =
+    Opt::dict("ml2", "physical_network_mtus").default("").help("MTU by physical network, bytes.");
+static EXTERNAL_TYPE: Opt<Option<String>> =
+    Opt::str("ml2", "external_network_type").help("Type of external networks without provider attributes.").optional();
+static OVERLAY_VERSION: Opt<i64> =
+    Opt::int("ml2", "overlay_ip_version").range(4, 6).default("4").help("IP version between tunnel endpoints.");
+static FLAT_NETWORKS: Opt<Vec<String>> =
+    Opt::list("ml2_type_flat", "flat_networks").default("*").help("Physical networks that may be flat; * for any.");
+static VLAN_RANGES: Opt<Vec<String>> = Opt::list("ml2_type_vlan", "network_vlan_ranges")
+    .default("")
+    .help("<physical network>[:<min>:<max>] of VLANs for projects.");
+static VXLAN_RANGES: Opt<Vec<String>> =
+    Opt::list("ml2_type_vxlan", "vni_ranges").default("").help("<min>:<max> of VXLAN networks for projects.");
+static GRE_RANGES: Opt<Vec<String>> =
+    Opt::list("ml2_type_gre", "tunnel_id_ranges").default("").help("<min>:<max> of GRE networks for projects.");
+static GENEVE_RANGES: Opt<Vec<String>> =
+    Opt::list("ml2_type_geneve", "vni_ranges").default("").help("<min>:<max> of Geneve networks for projects.");
+static GENEVE_HEADER: Opt<i64> = Opt::int("ml2_type_geneve", "max_header_size")
+    .min(0)
+    .default("30")
+    .help("Bytes that a Geneve header takes with its options.");
+
+/// All of them.
+pub static OPTIONS: Options = &[
+    &BIND_HOST,
+    &BIND_PORT,
+    &CONNECTION,
+    &DNS_DOMAIN,
+    &BASE_MAC,
+    &GLOBAL_MTU,
+    &MAX_FIXED_IPS,
+    &MAX_PAIRS,
+    &MAX_NAMESERVERS,
+    &MAX_ROUTES,
+    &IPAM_DRIVER,
+    &PD_ENABLED,
+    &PAGE_LIMIT,
+    &AGENT_DOWN_TIME,
+    &AGENTS_PER_NETWORK,
+    &AUTO_SCHEDULE,
+    &FAILOVER,
+    &SCHEDULER,
+    &DEFAULT_ZONES,
+    &SERVE_DOWN,
+    &TYPE_DRIVERS,
+    &TENANT_TYPES,
+    &MECHANISMS,
+    &EXTENSION_DRIVERS,
+    &PATH_MTU,
+    &PHYSICAL_MTUS,
+    &EXTERNAL_TYPE,
+    &OVERLAY_VERSION,
+    &FLAT_NETWORKS,
+    &VLAN_RANGES,
+    &VXLAN_RANGES,
+    &GRE_RANGES,
+    &GENEVE_RANGES,
+    &GENEVE_HEADER,
+];
+
+/// What a server is made of.
+#[derive(Clone, Debug)]
+pub struct Setup {
+    pub bind: String,
+    /// None: a file under the state path.
+    pub database: Option<String>,
+    pub page_limit: Option<usize>,
+    pub network: Arc<network::settings::Settings>,
+    pub agents: Arc<agents::settings::Settings>,
+    pub types: TypeOptions,
+    pub mechanisms: Vec<String>,
+}
+
+fn count(value: i64) -> usize {
+    usize::try_from(value).unwrap_or(0)
+}
+
+impl Setup {
+    /// Reads the options; an error names file, section and option.
+    pub fn read(config: &Config) -> anyhow::Result<Setup> {
+        let base_mac: Mac = config.get(&BASE_MAC)?.parse().context("[DEFAULT] base_mac")?;
+        if base_mac.is_multicast() {
+            return Err(anyhow!("[DEFAULT] base_mac: {base_mac} is a multicast address, which no device may have"));
+        }
+        let mut physical_network_mtus = std::collections::HashMap::new();
+        for (name, mtu) in config.get(&PHYSICAL_MTUS)? {
+            let mtu = mtu
+                .trim()
+                .parse()
+                .map_err(|_| anyhow!("[ml2] physical_network_mtus: '{mtu}' of {name} is no number of bytes"))?;
+            physical_network_mtus.insert(name, mtu);
+        }
+        let overlay_ip_version = config.get(&OVERLAY_VERSION)?;
+        if overlay_ip_version == 5 {
+            return Err(anyhow!("[ml2] overlay_ip_version: 5 is not 4 or 6"));
+        }
+        let agent_down_time = config.get(&AGENT_DOWN_TIME)?;
+        let network = network::settings::Settings {
+            global_physnet_mtu: config.get(&GLOBAL_MTU)?,
+            path_mtu: config.get(&PATH_MTU)?,
+            physical_network_mtus,
+            overlay_ip_version,
+            tenant_network_types: config.get(&TENANT_TYPES)?,
+            external_network_type: config.get(&EXTERNAL_TYPE)?.filter(|name| !name.is_empty()),
+            base_mac,
+            dns_domain: config.get(&DNS_DOMAIN)?,
+            max_fixed_ips_per_port: count(config.get(&MAX_FIXED_IPS)?),
+            max_allowed_address_pairs: count(config.get(&MAX_PAIRS)?),
+            max_dns_nameservers: count(config.get(&MAX_NAMESERVERS)?),
+            max_subnet_host_routes: count(config.get(&MAX_ROUTES)?),
+            ipam_driver: config.get(&IPAM_DRIVER)?,
+            ipv6_pd_enabled: config.get(&PD_ENABLED)?,
+            agent_down_time,
+            ..network::settings::Settings::default()
+        };
+        let driver = config.get(&SCHEDULER)?;
+        let choice = Choice::by_driver(&driver)
+            .ok_or_else(|| anyhow!("[DEFAULT] network_scheduler_driver: there is no scheduler '{driver}'"))?;
+        let agents = agents::settings::Settings {
+            agent_down_time,
+            dhcp_agents_per_network: count(config.get(&AGENTS_PER_NETWORK)?),
+            network_auto_schedule: config.get(&AUTO_SCHEDULE)?,
+            allow_automatic_dhcp_failover: config.get(&FAILOVER)?,
+            choice,
+            default_availability_zones: config.get(&DEFAULT_ZONES)?,
+            serve_with_admin_state_down: config.get(&SERVE_DOWN)?,
+        };
+        let types = TypeOptions {
+            type_drivers: config.get(&TYPE_DRIVERS)?,
+            flat_networks: config.get(&FLAT_NETWORKS)?,
+            network_vlan_ranges: config.get(&VLAN_RANGES)?,
+            vxlan_ranges: config.get(&VXLAN_RANGES)?,
+            gre_ranges: config.get(&GRE_RANGES)?,
+            geneve_ranges: config.get(&GENEVE_RANGES)?,
+            geneve_max_header_size: config.get(&GENEVE_HEADER)?,
+        };
+        let host = config.get(&BIND_HOST)?;
+        let host = if host.contains(':') && !host.starts_with('[') { format!("[{host}]") } else { host };
+        Ok(Setup {
+            bind: format!("{host}:{}", config.get(&BIND_PORT)?),
+            database: config.get(&CONNECTION)?.filter(|url| !url.is_empty()),
+            page_limit: usize::try_from(config.get(&PAGE_LIMIT)?).ok().filter(|limit| *limit > 0),
+            network: Arc::new(network),
+            agents: Arc::new(agents),
+            types,
+            mechanisms: config.get(&MECHANISMS)?,
+        })
+    }
+}
+
+/// Extensions that say how the API behaves, rather than adding attributes.
+pub static EXTENSIONS: &[&schema::Extension] = &[
+    &schema::Extension {
+        alias: "pagination",
+        name: "Pagination support",
+        description: "Lists come in pages",
+        updated: "2016-06-12T00:00:00-00:00",
+    },
+    &schema::Extension {
+        alias: "sorting",
+        name: "Sorting support",
+        description: "Lists come in the order asked for",
+        updated: "2016-06-12T00:00:00-00:00",
+    },
+    &schema::Extension {
+        alias: "project-id",
+        name: "project_id field enabled",
+        description: "The owner of an object is its project_id, beside tenant_id",
+        updated: "2016-09-09T09:09:09-09:09",
+    },
+    &schema::Extension {
+        alias: "filter-validation",
+        name: "Filter parameters validation",
+        description: "Unknown filters are refused",
+        updated: "2018-03-21T10:00:00-00:00",
+    },
+    &schema::Extension {
+        alias: "empty-string-filtering",
+        name: "Empty String Filtering Extension",
+        description: "An empty filter value asks for attributes that are empty",
+        updated: "2018-05-01T10:00:00-00:00",
+    },
+    &schema::Extension {
+        alias: "ip-substring-filtering",
+        name: "IP address substring filtering",
+        description: "Ports can be listed by a part of their address",
+        updated: "2017-11-28T09:00:00-00:00",
+    },
+];

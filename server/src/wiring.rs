@@ -1,0 +1,110 @@
+//! Who is there, and who reacts to what, in order. To know what happens when a port is created, read the list of `port` from top
+//! to bottom: its own behaviour first, then those who react.
+
+use std::sync::Arc;
+
+use agents::agent::{AGENT, Agents, Reports};
+use agents::dhcp::{HostedNetworks, Scheduler};
+use agents::{dhcp, l2, zones};
+use anyhow::Context as _;
+use messaging::Bus;
+use network::ipam::Ipam;
+use network::ml2::Ml2;
+use network::network::{NETWORK, Networks};
+use network::port::{self, PORT, Ports};
+use network::standard;
+use policy::Enforcer;
+use resource::{Behaviour, Entity, System};
+use rpc::dhcp::DhcpNotifier;
+use rpc::l2::{L2Notifier, TunnelNotifier};
+use schema::{Extend, Model, Resource};
+use store::Store;
+
+use crate::Setup;
+use crate::rules::RULES;
+
+/// Attributes that one domain adds to another's resource.
+static EXTENDS: &[&Extend] = &[&port::SECURITY_OF_NETWORK, &port::dns::OF_NETWORK, &zones::OF_NETWORK];
+
+/// A composed server, before it listens.
+pub struct Wired {
+    pub system: Arc<System>,
+    pub ports: Arc<Ports>,
+    pub reports: Arc<Reports>,
+    pub dhcp: Arc<dhcp::Plugin>,
+    pub dhcp_news: Arc<dhcp::News>,
+    pub l2: Arc<l2::Plugin>,
+}
+
+fn entity(resource: &'static Resource, behaviours: Vec<Arc<dyn Behaviour>>) -> anyhow::Result<Entity> {
+    let model = Model::new(resource, EXTENDS.iter().copied())?;
+    Ok(Entity::new(model, behaviours))
+}
+
+/// Composes the system over a store and a bus.
+pub async fn wire(setup: &Setup, store: Store, bus: &Bus) -> anyhow::Result<Wired> {
+    let types = drivers::types::all(&setup.types, &setup.network)?;
+    let l2pop = drivers::mech::L2Population::new(bus.clone());
+    let mechanisms = drivers::mech::all(&setup.mechanisms, &l2pop)?;
+    let ml2 = Arc::new(Ml2 { settings: setup.network.clone(), types, mechanisms });
+    let mut txn = store.write().await?;
+    for driver in &ml2.types {
+        driver.initialize(&mut txn).await.with_context(|| format!("type driver {}", driver.network_type()))?;
+    }
+    txn.commit().await?;
+    let ipam = Ipam::new(&setup.network.ipam_driver)
+        .with_context(|| format!("[DEFAULT] ipam_driver: there is no driver '{}'", setup.network.ipam_driver))?;
+
+    let scheduler = Arc::new(Scheduler { settings: setup.agents.clone() });
+    let dhcp_notifier = DhcpNotifier::new(bus.clone());
+    let dhcp_news = |of| Arc::new(dhcp::News { scheduler: scheduler.clone(), notifier: dhcp_notifier.clone(), of });
+    let l2_notifier = Arc::new(L2Notifier::new(bus.clone()));
+    let l2_news = |of| Arc::new(l2::News { notifier: l2_notifier.clone(), of });
+    let ports = Arc::new(Ports { ml2: ml2.clone(), ipam: ipam.clone() });
+
+    let policy = Enforcer::new(RULES.iter().copied())?;
+    let mut system = System::new(store, Arc::new(policy), &standard::SHARED);
+    system.add(entity(
+        &NETWORK,
+        vec![Arc::new(Networks { ml2: ml2.clone() }), dhcp_news(dhcp::Of::Networks), l2_news(l2::Of::Networks)],
+    )?);
+    system.add(entity(&PORT, vec![ports.clone(), dhcp_news(dhcp::Of::Ports), l2_news(l2::Of::Ports)])?);
+    system.add(entity(
+        &AGENT,
+        vec![Arc::new(Agents { settings: setup.agents.clone(), notifier: dhcp_notifier.clone() })],
+    )?);
+
+    let moves = dhcp_news(dhcp::Of::Networks);
+    system.actions = vec![
+        Arc::new(HostedNetworks { news: moves.clone() }),
+        Arc::new(zones::Zones { settings: setup.agents.clone() }),
+    ];
+    for extension in [
+        standard::EXTENSIONS,
+        network::network::EXTENSIONS,
+        port::EXTENSIONS,
+        agents::agent::EXTENSIONS,
+        zones::EXTENSIONS,
+        &[&dhcp::EXTENSION],
+        crate::options::EXTENSIONS,
+    ]
+    .into_iter()
+    .flatten()
+    {
+        system.announce(extension);
+    }
+    let system = Arc::new(system);
+    Ok(Wired {
+        reports: Arc::new(Reports {
+            system: system.clone(),
+            settings: setup.agents.clone(),
+            ports: ports.clone(),
+            started: chrono::Utc::now().naive_utc(),
+        }),
+        dhcp: Arc::new(dhcp::Plugin { system: system.clone(), scheduler }),
+        dhcp_news: moves,
+        l2: Arc::new(l2::Plugin { system: system.clone(), tunnels: TunnelNotifier::new(bus.clone()), refresh: l2pop }),
+        ports,
+        system,
+    })
+}
