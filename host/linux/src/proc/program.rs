@@ -190,6 +190,17 @@ impl Program {
         self.start_detached()
     }
 
+    /// Becomes the program: the calling process is replaced, with its streams, its number and its terminal.
+    /// Returns only when that fails; the calling thread may be in the program's namespace then.
+    pub fn exec(mut self) -> Error {
+        if let Some(namespace) = &self.namespace
+            && let Err(error) = namespace.enter()
+        {
+            return error;
+        }
+        Error::from_io("start", self.name, &self.command.exec())
+    }
+
     fn log(&self, path: &Path) -> Result<(File, File)> {
         let failed = |e: io::Error| Error::from_io("open", path.display().to_string(), &e);
         let out = File::options().create(true).append(true).open(path).map_err(failed)?;

@@ -1,0 +1,3 @@
+//! Parts of the `neutrino` program that can be used without its command line.
+
+pub mod instance;
