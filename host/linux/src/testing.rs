@@ -31,3 +31,13 @@ pub(crate) fn with_private_run(test: impl FnOnce() + Send) {
         }
     });
 }
+
+/// Looks until a condition holds; panics after 20 s.
+#[track_caller]
+pub(crate) fn eventually(mut condition: impl FnMut() -> bool) {
+    let deadline = std::time::Instant::now() + std::time::Duration::from_secs(20);
+    while !condition() {
+        assert!(std::time::Instant::now() < deadline, "the condition did not hold within 20 s");
+        std::thread::sleep(std::time::Duration::from_millis(1));
+    }
+}

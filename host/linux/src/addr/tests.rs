@@ -1,5 +1,8 @@
 use super::*;
-use crate::{LinkSpec, link, testing::host};
+use crate::{
+    LinkSpec, link,
+    testing::{eventually, host},
+};
 
 #[test]
 fn addresses_of_both_families() {
@@ -17,8 +20,8 @@ fn addresses_of_both_families() {
     assert_eq!((by(v4).index, &*by(v4).label, by(v4).scope), (index, "eth0", Scope::Global));
     assert!(by(v6).permanent() && !by(v6).tentative());
     assert_ne!(by(v6).flags & AddressFlags::Noprefixroute.bits(), 0);
-    // The link-local one that the kernel makes.
-    assert!(found.iter().any(|a| a.scope == Scope::Link));
+    // The link-local one that the kernel makes when the carrier has come.
+    eventually(|| handle.addresses(Some(index)).unwrap().iter().any(|a| a.scope == Scope::Link));
     assert!(handle.addresses(Some(9999)).unwrap_err().is_not_found());
 
     assert!(handle.address_delete(index, v4).unwrap());

@@ -143,3 +143,86 @@ pub(crate) fn ip(value: &[u8]) -> Option<IpAddr> {
     }
     <[u8; 16]>::try_from(value).ok().map(IpAddr::from)
 }
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+    use crate::{
+        ErrorKind,
+        addr::Address,
+        link::Link,
+        neigh::{Fdb, Neighbour},
+        route::Route,
+    };
+
+    fn message(kind: u16, flags: u16, payload: &[u8]) -> Vec<u8> {
+        let mut bytes = ((HEADER + payload.len()) as u32).to_ne_bytes().to_vec();
+        bytes.extend(kind.to_ne_bytes());
+        bytes.extend(flags.to_ne_bytes());
+        bytes.extend([7, 0, 0, 0, 0, 0, 0, 0]);
+        bytes.extend(payload);
+        bytes.resize(bytes.len().next_multiple_of(4), 0);
+        bytes
+    }
+
+    #[test]
+    fn the_kernels_words_are_found_behind_a_short_or_whole_echo() {
+        let words = b"\x13\x00\x01\x00Unknown device\x00\x00";
+        for (flags, echo) in [(NLM_F_CAPPED | NLM_F_ACK_TLVS, HEADER), (NLM_F_ACK_TLVS, 40)] {
+            let mut payload = (-19i32).to_ne_bytes().to_vec();
+            payload.extend((echo as u32).to_ne_bytes());
+            payload.resize(4 + echo, 0);
+            payload.extend(words);
+            let bytes = message(NLMSG_ERROR, flags, &payload);
+            let raw = split(&bytes).next().unwrap();
+            let error = raw.error().unwrap().into_result("change", "eth9").unwrap_err();
+            assert_eq!(error.kind(), ErrorKind::NotFound);
+            assert_eq!(error.to_string(), "change eth9: Unknown device (No such device)");
+        }
+        // Two messages in one datagram, the second cut off.
+        let mut bytes = message(NLMSG_ERROR, 0, &[0; 20]);
+        bytes.extend(&message(NLMSG_DONE, 0, &[0; 4])[..18]);
+        assert_eq!(split(&bytes).map(|raw| raw.kind).collect::<Vec<_>>(), [NLMSG_ERROR]);
+    }
+
+    proptest! {
+        #[test]
+        fn no_bytes_make_it_panic(
+            kind in 0u16..40,
+            flags: u16,
+            payload in proptest::collection::vec(any::<u8>(), 0..200),
+        ) {
+            for raw in split(&message(kind, flags, &payload)).chain(split(&payload)) {
+                let _ = raw.error().map(|reply| reply.into_result("read", "x"));
+                let _ = raw.done().map(|reply| reply.into_result("read", "x"));
+            }
+            Link::decode(&payload);
+            Address::decode(&payload);
+            Route::decode(&payload);
+            Neighbour::decode(&payload);
+            Fdb::decode(&payload);
+        }
+
+        #[test]
+        fn nested_attributes_of_any_length_are_read(
+            header in proptest::collection::vec(any::<u8>(), 16),
+            attributes in proptest::collection::vec((0u16..70, proptest::collection::vec(any::<u8>(), 0..12)), 0..20),
+        ) {
+            let mut payload = header;
+            for (kind, value) in attributes {
+                payload.extend(((4 + value.len()) as u16).to_ne_bytes());
+                payload.extend(kind.to_ne_bytes());
+                payload.extend(&value);
+                payload.resize(payload.len().next_multiple_of(4), 0);
+            }
+            Link::decode(&payload);
+            // The other headers are shorter: the same attributes behind them.
+            Address::decode(&payload[8..]);
+            Route::decode(&payload[4..]);
+            Neighbour::decode(&payload[4..]);
+            Fdb::decode(&payload[4..]);
+        }
+    }
+}

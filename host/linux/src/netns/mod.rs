@@ -12,7 +12,7 @@ use std::{
     io,
     os::{
         fd::{AsFd, AsRawFd, BorrowedFd, RawFd},
-        unix::fs::{DirBuilderExt, OpenOptionsExt},
+        unix::fs::{DirBuilderExt, MetadataExt, OpenOptionsExt},
     },
     path::{Path, PathBuf},
     sync::Arc,
@@ -187,9 +187,16 @@ impl Netns {
 
     /// Whether two values are the same namespace.
     pub fn same_as(&self, other: &Self) -> bool {
-        use std::os::unix::fs::MetadataExt;
         match (self.file.metadata(), other.file.metadata()) {
             (Ok(a), Ok(b)) => (a.dev(), a.ino()) == (b.dev(), b.ino()),
+            _ => false,
+        }
+    }
+
+    /// Whether a process is in this namespace; `false` when it has ended or must not be looked at.
+    pub fn holds(&self, pid: i32) -> bool {
+        match (self.file.metadata(), fs::metadata(format!("/proc/{pid}/ns/net"))) {
+            (Ok(own), Ok(its)) => (own.dev(), own.ino()) == (its.dev(), its.ino()),
             _ => false,
         }
     }

@@ -164,12 +164,10 @@ pub fn find(wanted: impl Fn(&[String]) -> bool) -> Result<Vec<Process>> {
 /// All processes whose network namespace is this one.
 pub fn find_in_netns(namespace: &Netns) -> Result<Vec<Process>> {
     let mut found = Vec::new();
-    for pid in pids()? {
-        // Those of other owners, or that end meanwhile, cannot be looked at.
-        let inside = |pid| Netns::of_pid(pid).is_ok_and(|its| its.same_as(namespace));
-        if inside(pid)
-            && let Some(process) = Process::open(pid)?
-            && inside(pid)
+    // Those of other owners, or that end meanwhile, cannot be looked at.
+    for pid in pids()?.filter(|pid| namespace.holds(*pid)) {
+        if let Some(process) = Process::open(pid)?
+            && namespace.holds(pid)
         {
             found.push(process);
         }
