@@ -1,1 +1,65 @@
-fn main() {}
+//! One program for the whole service. `neutrino server`, `neutrino dhcp-agent`… run one part of it as the Python programs
+//! do, also when called by their names (`neutron-server`, `neutron-dhcp-agent`…); `neutrino up` runs all of them in one
+//! process.
+
+mod database;
+mod logging;
+mod service;
+
+use std::process::ExitCode;
+
+use clap::{Parser, Subcommand};
+
+/// OpenStack Networking in one program.
+#[derive(Parser)]
+#[command(name = "neutrino", version, about, max_term_width = 100)]
+struct Cli {
+    #[command(subcommand)]
+    command: Command,
+}
+
+#[derive(Subcommand)]
+enum Command {
+    /// Serve the API and RPC.
+    #[command(visible_alias = "api")]
+    Server(Options),
+    /// Stand-in instances: namespaces with a DHCP client, to see networks work without a hypervisor.
+    Instance(neutrino::instance::InstanceArgs),
+    /// Create or bring up to date the database, or look at it.
+    Db(database::Args),
+}
+
+/// What the Python programs take: --config-file, --config-dir, and any option as --name value.
+#[derive(clap::Args)]
+struct Options {
+    #[arg(trailing_var_arg = true, allow_hyphen_values = true, value_name = "OPTIONS")]
+    options: Vec<String>,
+}
+
+/// Names of the Python programs, for unit files that keep theirs.
+const PYTHON_NAMES: &[(&str, &str)] = &[("neutron-server", "server"), ("neutron-rpc-server", "server")];
+
+fn arguments() -> Vec<String> {
+    let mut arguments: Vec<String> = std::env::args().collect();
+    let name = arguments.first().and_then(|path| path.rsplit('/').next()).unwrap_or_default();
+    if let Some((_, command)) = PYTHON_NAMES.iter().find(|(python, _)| *python == name) {
+        arguments.insert(1, (*command).to_owned());
+    }
+    arguments
+}
+
+fn main() -> ExitCode {
+    let cli = Cli::parse_from(arguments());
+    let done = match cli.command {
+        Command::Server(options) => service::server(&options.options),
+        Command::Instance(args) => neutrino::instance::run(args),
+        Command::Db(args) => database::run(args),
+    };
+    match done {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => {
+            eprintln!("neutrino: {error:#}");
+            ExitCode::FAILURE
+        }
+    }
+}

@@ -7,4 +7,4 @@ mod run;
 pub mod wiring;
 
 pub use options::{OPTIONS, Setup};
-pub use run::{Server, open_store};
+pub use run::{Server, database_url, open_store};

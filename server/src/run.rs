@@ -35,16 +35,19 @@ pub struct Server {
     rest: Rest,
 }
 
+/// The database's URL: that of the setup, or a file under the state path.
+pub fn database_url(setup: &Setup, state_path: &Path) -> anyhow::Result<String> {
+    if let Some(url) = &setup.database {
+        return Ok(url.clone());
+    }
+    std::fs::create_dir_all(state_path).with_context(|| format!("state_path {}", state_path.display()))?;
+    let path = std::path::absolute(state_path.join("neutrino.sqlite"))?;
+    Ok(format!("sqlite:///{}", path.display()))
+}
+
 /// Opens the database of the setup, and brings it to the current schema.
 pub async fn open_store(setup: &Setup, state_path: &Path) -> anyhow::Result<Store> {
-    let url = match &setup.database {
-        Some(url) => url.clone(),
-        None => {
-            std::fs::create_dir_all(state_path).with_context(|| format!("state_path {}", state_path.display()))?;
-            let path = std::path::absolute(state_path.join("neutrino.sqlite"))?;
-            format!("sqlite:///{}", path.display().to_string().trim_start_matches('/'))
-        }
-    };
+    let url = database_url(setup, state_path)?;
     let store = Store::open(store::Options::new(url)).await.context("the database cannot be opened")?;
     store::migrate::upgrade(&store, migrations::ALL).await.context("the database cannot be brought to this schema")?;
     Ok(store)

@@ -1,0 +1,75 @@
+//! Runs parts of the service in the foreground, until a signal.
+
+use std::future::Future;
+use std::path::Path;
+use std::sync::Arc;
+
+use anyhow::Context as _;
+use config::{Config, default_files};
+use messaging::{Bus, InProcess};
+use runtime::{Common, options};
+use server::{Server, Setup};
+
+/// Sections that other programs sharing these files read.
+const FOREIGN: &[&str] = &[
+    "oslo_concurrency",
+    "oslo_messaging_rabbit",
+    "oslo_messaging_notifications",
+    "oslo_policy",
+    "keystone_authtoken",
+    "nova",
+    "placement",
+    "cors",
+    "ssl",
+    "quotas",
+    "database",
+    "experimental",
+    "ovs",
+    "agent",
+    "securitygroup",
+];
+
+/// Reads the configuration files and arguments of a service, and warns of what nobody reads.
+pub fn configuration(program: &str, arguments: &[String], declared: &[config::Options]) -> anyhow::Result<Config> {
+    let loader = declared.iter().fold(options::loader(), |loader, options| loader.declare(options));
+    let home = std::env::var_os("HOME").map(std::path::PathBuf::from);
+    let defaults = default_files(Path::new("/"), home.as_deref(), "neutron", program);
+    let config = loader.arguments(arguments, &defaults)?.load()?;
+    let wrong = config.check();
+    if !wrong.is_empty() {
+        let list: Vec<String> = wrong.iter().map(ToString::to_string).collect();
+        anyhow::bail!("the configuration cannot be used:\n  {}", list.join("\n  "));
+    }
+    crate::logging::start(config.get(&options::DEBUG)?, config.get(&options::USE_JSON)?);
+    config.warn_unknown(FOREIGN);
+    Ok(config)
+}
+
+/// Ends when the process is asked to: Ctrl-C or SIGTERM.
+pub async fn asked_to_stop() {
+    let mut terminate = match tokio::signal::unix::signal(tokio::signal::unix::SignalKind::terminate()) {
+        Ok(signal) => signal,
+        Err(_) => return,
+    };
+    tokio::select! {
+        _ = tokio::signal::ctrl_c() => {}
+        _ = terminate.recv() => {}
+    }
+}
+
+pub fn block_on<T>(work: impl Future<Output = anyhow::Result<T>>) -> anyhow::Result<T> {
+    tokio::runtime::Builder::new_multi_thread().enable_all().build().context("the runtime cannot start")?.block_on(work)
+}
+
+pub fn server(arguments: &[String]) -> anyhow::Result<()> {
+    let config = configuration("neutron-server", arguments, &[server::OPTIONS])?;
+    block_on(async {
+        let common = Common::read(&config)?;
+        let setup = Setup::read(&config)?;
+        let store = server::open_store(&setup, &common.state_path).await?;
+        let bus: Bus = Arc::new(InProcess::new());
+        let server = Server::start(&setup, store, bus).await?;
+        tracing::info!(address = %server.address, "the API is served");
+        server.run(asked_to_stop()).await
+    })
+}
