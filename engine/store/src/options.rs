@@ -32,7 +32,7 @@ pub struct Options {
     pub batch_time: Duration,
     /// Page cache of each connection, KiB.
     pub cache_kib: u32,
-    /// Bytes of the file that may be mapped into memory.
+    /// Bytes of the file that each connection may map into memory: no faster here, and each mapping counts as memory.
     pub mmap: u64,
     /// Bytes of a page, of a database that is created; a power of two from 512 to 65536.
     pub page: u32,
@@ -59,8 +59,8 @@ impl Default for Options {
             busy: Duration::from_secs(10),
             batch: 64,
             batch_time: Duration::from_millis(5),
-            cache_kib: 4096,
-            mmap: 256 << 20,
+            cache_kib: 2048,
+            mmap: 0,
             page: 2048,
             statements: 512,
             checkpoint_pages: 8000,

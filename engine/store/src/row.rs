@@ -150,6 +150,10 @@ impl Rows {
         Rows { width, block: Block { width, ..Block::default() }, done: Vec::new() }
     }
 
+    pub fn width(&self) -> usize {
+        self.width
+    }
+
     pub fn cell(&mut self, cell: Cell) {
         self.block.cells.push(cell);
     }

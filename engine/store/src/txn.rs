@@ -49,7 +49,7 @@ impl Txn {
 
     /// All rows of an answer.
     pub async fn query(&mut self, sql: &str, args: &[Value]) -> Result<Vec<Row>, Error> {
-        self.send()?;
+        self.send(sql)?;
         let outcome = self.session.query(sql, args).await;
         self.note(outcome)
     }
@@ -61,46 +61,38 @@ impl Txn {
 
     /// Number of affected rows: of an UPDATE those that matched, changed or not.
     pub async fn execute(&mut self, sql: &str, args: &[Value]) -> Result<u64, Error> {
-        self.send()?;
         let args: Vec<&Value> = args.iter().collect();
-        let outcome = self.session.execute(sql, &args).await;
-        self.note(outcome)
+        self.run(sql, &args).await
     }
 
     /// Stores one row.
     pub async fn insert(&mut self, table: &str, values: &[(&str, Value)]) -> Result<(), Error> {
-        self.send()?;
         let (sql, args) = insert_of(table, values);
-        let outcome = self.session.execute(&sql, &args).await;
-        self.note(outcome).map(drop)
+        self.run(&sql, &args).await.map(drop)
     }
 
     /// Stores one row in a table whose id the database gives; returns the id.
     pub async fn insert_id(&mut self, table: &str, values: &[(&str, Value)]) -> Result<i64, Error> {
-        self.send()?;
         let (sql, args) = insert_of(table, values);
+        self.send(&sql)?;
         let outcome = self.session.insert_id(&sql, &args).await;
         self.note(outcome)
     }
 
     /// Stores one row unless a primary or unique key refuses it; `false` when it was refused.
     pub async fn insert_if_absent(&mut self, table: &str, values: &[(&str, Value)]) -> Result<bool, Error> {
-        self.send()?;
         let (mut sql, args) = insert_of(table, values);
         sql.push_str(self.session.if_absent());
-        let outcome = self.session.execute(&sql, &args).await;
-        self.note(outcome).map(|rows| rows > 0)
+        self.run(&sql, &args).await.map(|rows| rows > 0)
     }
 
     /// Stores one row, or sets the columns that are not in `keys` where a row with the same `keys` (a primary or unique
     /// key of the table) is there.
     pub async fn upsert(&mut self, table: &str, keys: &[&str], values: &[(&str, Value)]) -> Result<(), Error> {
-        self.send()?;
         let (mut sql, args) = insert_of(table, values);
         let others: Vec<&str> = values.iter().map(|(name, _)| *name).filter(|name| !keys.contains(name)).collect();
         sql.push_str(&self.session.or_update(keys, &others));
-        let outcome = self.session.execute(&sql, &args).await;
-        self.note(outcome).map(drop)
+        self.run(&sql, &args).await.map(drop)
     }
 
     /// Stores rows of the same columns, many with one statement. Every row has as many values as there are columns.
@@ -114,11 +106,9 @@ impl Txn {
         while !rest.is_empty() {
             let size = 1 << rest.len().min(most).ilog2();
             let (chunk, tail) = rest.split_at(size);
-            self.send()?;
             let sql = sql::insert(table, columns.iter().copied(), size);
             let args: Vec<&Value> = chunk.iter().flatten().collect();
-            let outcome = self.session.execute(&sql, &args).await;
-            self.note(outcome)?;
+            self.run(&sql, &args).await?;
             rest = tail;
         }
         Ok(())
@@ -176,8 +166,14 @@ impl Txn {
 
     /// Runs a script of a migration.
     pub(crate) async fn script(&mut self, sql: &str) -> Result<(), Error> {
-        self.send()?;
+        self.send("(script)")?;
         let outcome = self.session.script(sql).await;
+        self.note(outcome)
+    }
+
+    async fn run(&mut self, sql: &str, args: &[&Value]) -> Result<u64, Error> {
+        self.send(sql)?;
+        let outcome = self.session.execute(sql, args).await;
         self.note(outcome)
     }
 
@@ -185,8 +181,9 @@ impl Txn {
         self.gone.clone().map_or(Ok(()), Err)
     }
 
-    fn send(&mut self) -> Result<(), Error> {
+    fn send(&mut self, sql: &str) -> Result<(), Error> {
         self.alive()?;
+        tracing::trace!(sql, "statement");
         self.sent += 1;
         self.statements.fetch_add(1, Ordering::Relaxed);
         if self.fate == Fate::Deadlock(self.sent) {

@@ -66,22 +66,11 @@ impl Connection {
         for (i, arg) in args.iter().enumerate() {
             statement.raw_bind_parameter(i + 1, Bound(arg))?;
         }
-        let width = statement.column_count();
-        let mut found = Rows::new(width);
+        let mut found = Rows::new(statement.column_count());
         let mut rows = statement.raw_query();
-        while let Some(row) = rows.next()? {
-            for column in 0..width {
-                match row.get_ref(column)? {
-                    ValueRef::Null => found.cell(Cell::Null),
-                    ValueRef::Integer(value) => found.cell(Cell::Int(value)),
-                    ValueRef::Real(value) => found.cell(Cell::Real(value)),
-                    ValueRef::Text(bytes) | ValueRef::Blob(bytes) => match std::str::from_utf8(bytes) {
-                        Ok(text) => found.text(text),
-                        Err(_) => found.text(&String::from_utf8_lossy(bytes)),
-                    },
-                }
-            }
-            found.end_row();
+        if fetch(&mut rows, &mut found, SHORT)? {
+            // A long answer: other tasks go on meanwhile.
+            aside(|| fetch(&mut rows, &mut found, usize::MAX))?;
         }
         Ok(found.finish())
     }
@@ -117,6 +106,37 @@ impl Connection {
             return self.raw.prepare_cached(&sql.replace("??", "SELECT value FROM rarray(?)"));
         }
         self.raw.prepare_cached(sql)
+    }
+}
+
+/// Rows that an answer may have before its thread is given up to it, some 2 ms.
+const SHORT: usize = 500;
+
+/// Takes at most `most` rows over; whether there may be more.
+fn fetch(rows: &mut rusqlite::Rows<'_>, found: &mut Rows, most: usize) -> rusqlite::Result<bool> {
+    for _ in 0..most {
+        let Some(row) = rows.next()? else { return Ok(false) };
+        for column in 0..found.width() {
+            match row.get_ref(column)? {
+                ValueRef::Null => found.cell(Cell::Null),
+                ValueRef::Integer(value) => found.cell(Cell::Int(value)),
+                ValueRef::Real(value) => found.cell(Cell::Real(value)),
+                ValueRef::Text(bytes) | ValueRef::Blob(bytes) => match std::str::from_utf8(bytes) {
+                    Ok(text) => found.text(text),
+                    Err(_) => found.text(&String::from_utf8_lossy(bytes)),
+                },
+            }
+        }
+        found.end_row();
+    }
+    Ok(true)
+}
+
+/// Runs what takes long without holding back the tasks of this worker thread, where the runtime has others.
+fn aside<T>(work: impl FnOnce() -> T) -> T {
+    match tokio::runtime::Handle::try_current().map(|handle| handle.runtime_flavor()) {
+        Ok(tokio::runtime::RuntimeFlavor::MultiThread) => tokio::task::block_in_place(work),
+        _ => work(),
     }
 }
 

@@ -32,7 +32,10 @@ impl Readers {
 
     /// Begins a read transaction. The snapshot is taken by its first statement.
     pub async fn take(readers: &Arc<Readers>) -> Result<Reader, Error> {
-        let permit = readers.permits.clone().acquire_owned().await.map_err(|_| Error::Closed)?;
+        let permit = tokio::time::timeout(readers.settings.options.busy, readers.permits.clone().acquire_owned())
+            .await
+            .map_err(|_| Error::Retry("all readers stayed busy".to_owned()))?
+            .map_err(|_| Error::Closed)?;
         let idle = readers.idle().pop();
         let connection = match idle {
             Some(connection) => connection,
