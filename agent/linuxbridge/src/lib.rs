@@ -22,4 +22,7 @@ pub use desired::{Desired, Device, Network, Segment};
 pub use forwarding::{Entry, Forwarding};
 pub use model::{Host, Kind, Link, Op, Refusal, Route, Tunnel};
 pub use plan::{Plan, Standing, Step, Subject, plan, plan_cleanup};
-pub use settings::{DEFAULT_VXLAN_PORT, GroupRange, Settings, TOS_INHERIT, Vxlan};
+pub use settings::{
+    Behaviour, DEFAULT_VXLAN_PORT, GroupRange, OPTIONS, Settings, SettingsError, TOS_INHERIT, Vxlan,
+    read as read_settings,
+};

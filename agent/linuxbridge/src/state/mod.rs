@@ -10,6 +10,7 @@
 
 use std::{
     collections::{BTreeMap, BTreeSet},
+    net::IpAddr,
     time::{Duration, Instant},
 };
 
@@ -18,7 +19,7 @@ use crate::{
     forwarding::{Entry, Forwarding},
     model::Host,
     names,
-    plan::{Plan, Standing},
+    plan::{Plan, Standing, Subject},
 };
 
 mod pause;
@@ -31,6 +32,8 @@ const BATCH: usize = 100;
 const COMPUTE: &str = "compute:";
 /// Pauses before asking again about a device that the server does not know: it may be somebody else's.
 const UNKNOWN: (Duration, Duration) = (Duration::from_secs(2), Duration::from_secs(300));
+/// Pauses before trying a step again that the kernel refused.
+const REFUSED: (Duration, Duration) = (Duration::from_secs(1), Duration::from_secs(60));
 /// Pauses before calling a server again that failed to answer.
 const SERVER: (Duration, Duration) = (Duration::from_millis(500), Duration::from_secs(30));
 
@@ -77,7 +80,7 @@ pub enum Notice {
 }
 
 /// Entries by the address of the agent that has them.
-pub type Agents = Vec<(std::net::IpAddr, Vec<Entry>)>;
+pub type Agents = Vec<(IpAddr, Vec<Entry>)>;
 
 /// What a device is reported as.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -115,8 +118,8 @@ struct Tap {
 #[derive(Debug)]
 pub struct State {
     pub desired: Desired,
-    /// This agent's own tunnel address, whose entries are not for it.
-    local_ip: Option<std::net::IpAddr>,
+    /// With l2 population: this agent's own tunnel address, whose entries are not for it.
+    l2_population: Option<IpAddr>,
     /// How long a hypervisor may take to plug a device that it made.
     patience: Duration,
     taps: BTreeMap<String, Tap>,
@@ -124,6 +127,8 @@ pub struct State {
     questions: BTreeSet<String>,
     /// Asked and not yet answered.
     asking: BTreeSet<String>,
+    /// Networks deleted while the server was being asked: its answer may still speak of them.
+    outdated: BTreeSet<String>,
     /// Gone from the host, to be reported down.
     gone: BTreeSet<String>,
     /// To be reported, as of the last turn.
@@ -133,26 +138,30 @@ pub struct State {
     ask_pause: Pause,
     report_pause: Pause,
     refresh_tunnels: bool,
+    /// What could not be done, until when it is left alone, and why.
+    held: BTreeMap<Subject, (Pause, String)>,
     /// What has been said about subjects, so that it is said once.
     said: BTreeMap<String, String>,
 }
 
 impl State {
     /// A fresh memory. `patience` is the polling interval.
-    pub fn new(local_ip: Option<std::net::IpAddr>, patience: Duration) -> Self {
+    pub fn new(l2_population: Option<IpAddr>, patience: Duration) -> Self {
         Self {
             desired: Desired::default(),
-            local_ip,
+            l2_population,
             patience,
             taps: BTreeMap::new(),
             questions: BTreeSet::new(),
             asking: BTreeSet::new(),
+            outdated: BTreeSet::new(),
             gone: BTreeSet::new(),
+            held: BTreeMap::new(),
             due: BTreeMap::new(),
             reporting: BTreeMap::new(),
             ask_pause: Pause::new(SERVER.0, SERVER.1),
             report_pause: Pause::new(SERVER.0, SERVER.1),
-            refresh_tunnels: true,
+            refresh_tunnels: l2_population.is_some(),
             said: BTreeMap::new(),
         }
     }
@@ -213,7 +222,6 @@ impl State {
         self.desired.unplugged.remove(name);
         self.questions.remove(name);
         self.due.remove(name);
-        self.said.remove(name);
     }
 
     /// Takes in news. Says whether forwarding entries changed.
@@ -243,7 +251,9 @@ impl State {
             Notice::NetworkGone(id) => {
                 self.desired.devices.retain(|_, device| device.network != id);
                 let segment = self.desired.networks.remove(&id).map(|network| network.segment);
-                self.said.remove(&id);
+                if !self.asking.is_empty() {
+                    self.outdated.insert(id.clone());
+                }
                 self.desired.deleted.insert(id, segment);
             }
             Notice::AddForwarding(networks) => return self.forwarding(networks, Forwarding::add),
@@ -259,7 +269,7 @@ impl State {
                 return changed;
             }
             Notice::Resync => {
-                self.refresh_tunnels = true;
+                self.refresh_tunnels = self.l2_population.is_some();
                 let all: Vec<String> = self.taps.keys().cloned().collect();
                 for name in all {
                     self.ask(&name);
@@ -283,12 +293,12 @@ impl State {
     fn forwarding(
         &mut self,
         networks: Vec<(String, Agents)>,
-        change: fn(&mut Forwarding, &[(std::net::IpAddr, Vec<Entry>)]),
+        change: fn(&mut Forwarding, &[(IpAddr, Vec<Entry>)]),
     ) -> bool {
-        let local_ip = self.local_ip;
+        let own = self.l2_population;
         let mut changed = false;
         for (id, mut agents) in networks {
-            agents.retain(|(agent, _)| Some(*agent) != local_ip);
+            agents.retain(|(agent, _)| Some(*agent) != own);
             if let Some(network) = self.tunnelled(&id) {
                 change(&mut network.forwarding, &agents);
                 changed = true;
@@ -326,10 +336,15 @@ impl State {
             self.asking.remove(name);
         }
         for (name, answer) in answers {
-            if missing.remove(&name) {
+            let outdated = matches!(&answer, Answer::Bound(details) if self.outdated.contains(&details.network));
+            if outdated {
+                self.ask(&name);
+                missing.remove(&name);
+            } else if missing.remove(&name) {
                 self.learn(&name, answer, host, now);
             }
         }
+        self.outdated.clear();
         if missing.is_empty() {
             self.ask_pause.reset();
         } else {
@@ -344,6 +359,7 @@ impl State {
     /// The server did not answer.
     pub fn unanswered(&mut self, asked: Vec<String>, now: Instant) {
         self.ask_pause.begin(now);
+        self.outdated.clear();
         for name in asked {
             self.asking.remove(&name);
             self.ask(&name);
@@ -363,7 +379,6 @@ impl State {
                 self.desired.unplugged.remove(name);
                 self.desired.devices.insert(name.to_owned(), device);
                 self.desired.deleted.remove(&details.network);
-                self.said.remove(name);
                 self.learn_network(details.network, details.segment, details.mtu, host);
             }
             Answer::Elsewhere => {
@@ -408,8 +423,32 @@ impl State {
         }
     }
 
+    /// Takes out of a plan what was refused a short while ago, and counts it as a problem until it is tried again.
+    pub fn hold(&mut self, plan: &mut Plan, now: Instant) {
+        let wanted: BTreeSet<&Subject> = plan.steps.iter().map(|step| &step.subject).collect();
+        self.held.retain(|subject, _| wanted.contains(subject));
+        let held: BTreeMap<Subject, String> = self
+            .held
+            .iter()
+            .filter(|(_, (pause, _))| !pause.is_over(now))
+            .map(|(subject, (_, text))| (subject.clone(), text.clone()))
+            .collect();
+        plan.steps.retain(|step| !held.contains_key(&step.subject));
+        plan.problems.extend(held);
+    }
+
+    /// The kernel refused these.
+    pub fn refused(&mut self, failures: BTreeMap<Subject, String>, now: Instant) {
+        for (subject, text) in failures {
+            let held = self.held.entry(subject).or_insert((Pause::new(REFUSED.0, REFUSED.1), String::new()));
+            held.0.begin(now);
+            held.1 = text;
+        }
+    }
+
     /// Draws conclusions from the plan for the host as it is now: what to report, what to tell the operator.
     pub fn conclude(&mut self, plan: &Plan) {
+        self.due.retain(|name, _| self.desired.devices.contains_key(name));
         for (name, device) in &self.desired.devices {
             let Some(tap) = self.taps.get(name) else { continue };
             let report = match plan.standing(name, device) {
@@ -524,11 +563,13 @@ impl State {
     pub fn next_wake(&self, now: Instant) -> Option<Instant> {
         let unplugged = self.desired.devices.iter().filter(|(_, device)| !device.plug);
         let impatient = unplugged.filter_map(|(name, _)| self.taps.get(name)).map(|tap| tap.since + self.patience);
-        let again = self.taps.values().filter_map(|tap| tap.again.due());
-        let ask = (!self.questions.is_empty() && self.asking.is_empty()).then(|| self.ask_pause.due().unwrap_or(now));
-        let tell = (!self.due.is_empty() || !self.gone.is_empty()) && self.reporting.is_empty();
-        let report = tell.then(|| self.report_pause.due().unwrap_or(now));
-        impatient.chain(again).chain(ask).chain(report).min()
+        let refused = self.held.values().filter_map(|(pause, _)| pause.due());
+        let again = self.taps.values().filter_map(|tap| tap.again.due()).min();
+        let ask = if self.questions.is_empty() { again } else { Some(now) };
+        let ask = ask.filter(|_| self.asking.is_empty()).max(self.ask_pause.due().filter(|_| ask.is_some()));
+        let tell = (!self.due.is_empty() || !self.gone.is_empty()).then_some(now);
+        let tell = tell.filter(|_| self.reporting.is_empty()).max(self.report_pause.due().filter(|_| tell.is_some()));
+        impatient.chain(refused).chain(ask).chain(tell).min()
     }
 }
 

@@ -1,11 +1,15 @@
 //! What the operator decides: sections `[LINUX_BRIDGE]`, `[VXLAN]` and `[AGENT]` of `linuxbridge_agent.ini`, checked.
 
+mod options;
+
 use std::{
     collections::BTreeMap,
     net::{IpAddr, Ipv4Addr, Ipv6Addr},
 };
 
 use types::IpNet;
+
+pub use options::{Behaviour, OPTIONS, SettingsError, read};
 
 /// The kernel's own VXLAN port, from before IANA gave 4789; used when `udp_dstport` is not set.
 pub const DEFAULT_VXLAN_PORT: u16 = 8472;
