@@ -60,6 +60,8 @@ pub enum DeviceState {
     NoActiveBinding,
     /// No such port, or not bound.
     Unknown,
+    /// Bound, but what is said of it cannot be read; why. One such device must not spoil the answer about the others.
+    Unreadable(String),
 }
 
 /// The port behind a device and the segment it is bound to.
@@ -141,7 +143,10 @@ impl<'de> Deserialize<'de> for DeviceDetails {
             return Err(D::Error::missing_field("device"));
         };
         let state = if map.contains_key("port_id") {
-            DeviceState::Bound(serde_json::from_value(Value::Object(map)).map_err(D::Error::custom)?)
+            match serde_json::from_value(Value::Object(map)) {
+                Ok(port) => DeviceState::Bound(port),
+                Err(error) => DeviceState::Unreadable(error.to_string()),
+            }
         } else if map.get(NO_ACTIVE_BINDING).and_then(Value::as_bool).unwrap_or(false) {
             DeviceState::NoActiveBinding
         } else {

@@ -7,17 +7,21 @@
 //!
 //! Replaces `neutron-linuxbridge-agent` of Neutron up to 2024.2 (`linuxbridge_neutron_agent.py`, `_common_agent.py`).
 
+mod agent;
 mod desired;
 mod forwarding;
 mod kernel;
 mod model;
 pub mod names;
+mod news;
 mod plan;
+mod server;
 mod settings;
 mod state;
 #[cfg(test)]
 mod testing;
 
+pub use agent::{AgentError, cleanup, run};
 pub use desired::{Desired, Device, Network, Segment};
 pub use forwarding::{Entry, Forwarding};
 pub use model::{Host, Kind, Link, Op, Refusal, Route, Tunnel};

@@ -137,6 +137,8 @@ type Attempt<T = ()> = Result<T, String>;
 
 struct Planner<'a> {
     settings: &'a Settings,
+    /// The host as it is.
+    before: &'a Host,
     /// The host as it will be after the steps so far.
     host: Host,
     subject: Subject,
@@ -147,9 +149,10 @@ struct Planner<'a> {
 }
 
 impl<'a> Planner<'a> {
-    fn new(settings: &'a Settings, host: &Host) -> Self {
+    fn new(settings: &'a Settings, host: &'a Host) -> Self {
         Self {
             settings,
+            before: host,
             host: host.clone(),
             subject: Subject::Device(String::new()),
             steps: Vec::new(),
@@ -166,12 +169,27 @@ impl<'a> Planner<'a> {
 
     fn attempt<T>(&mut self, subject: Subject, work: impl FnOnce(&mut Self) -> Attempt<T>) -> Option<T> {
         self.subject = subject;
+        let begun = self.steps.len();
         match work(self) {
             Ok(value) => Some(value),
             Err(problem) => {
                 self.problems.insert(self.subject.clone(), problem);
+                self.undo(begun);
                 None
             }
+        }
+    }
+
+    /// Takes back the steps of an attempt that cannot be finished: nothing is half made.
+    fn undo(&mut self, begun: usize) {
+        if self.steps.len() == begun {
+            return;
+        }
+        self.steps.truncate(begun);
+        self.host = self.before.clone();
+        for step in &self.steps {
+            // They have gone well on the same host before.
+            _ = self.host.apply(&step.op);
         }
     }
 

@@ -9,7 +9,7 @@ use std::{
 
 use types::IpNet;
 
-pub use options::{Behaviour, OPTIONS, SettingsError, read};
+pub use options::{Behaviour, OPTIONS, SettingsError, read, read_mappings};
 
 /// The kernel's own VXLAN port, from before IANA gave 4789; used when `udp_dstport` is not set.
 pub const DEFAULT_VXLAN_PORT: u16 = 8472;

@@ -111,8 +111,7 @@ pub struct Behaviour {
 
 /// Reads and checks the options.
 pub fn read(config: &Config) -> Result<(Settings, Behaviour), SettingsError> {
-    let interface_mappings = mappings("physical_interface_mappings", &config.get(&PHYSICAL_INTERFACE_MAPPINGS)?)?;
-    let bridge_mappings = mappings("bridge_mappings", &config.get(&BRIDGE_MAPPINGS)?)?;
+    let mappings = read_mappings(config)?;
     let vxlan = if config.get(&ENABLE_VXLAN)? { Some(vxlan(config)?) } else { None };
     let extensions = config.get(&EXTENSIONS)?;
     if !extensions.is_empty() {
@@ -121,7 +120,16 @@ pub fn read(config: &Config) -> Result<(Settings, Behaviour), SettingsError> {
     let seconds = |opt| config.get(opt).map(|seconds: i64| Duration::from_secs(seconds.unsigned_abs()));
     let behaviour =
         Behaviour { polling_interval: seconds(&POLLING_INTERVAL)?, quitting_timeout: seconds(&QUITTING_RPC_TIMEOUT)? };
-    Ok((Settings { interface_mappings, bridge_mappings, vxlan }, behaviour))
+    Ok((Settings { vxlan, ..mappings }, behaviour))
+}
+
+/// The mappings alone, for work that makes no tunnels.
+pub fn read_mappings(config: &Config) -> Result<Settings, SettingsError> {
+    Ok(Settings {
+        interface_mappings: mappings("physical_interface_mappings", &config.get(&PHYSICAL_INTERFACE_MAPPINGS)?)?,
+        bridge_mappings: mappings("bridge_mappings", &config.get(&BRIDGE_MAPPINGS)?)?,
+        vxlan: None,
+    })
 }
 
 fn mappings(option: &'static str, texts: &[String]) -> Result<BTreeMap<String, String>, SettingsError> {

@@ -256,8 +256,10 @@ impl State {
                 }
                 self.desired.deleted.insert(id, segment);
             }
-            Notice::AddForwarding(networks) => return self.forwarding(networks, Forwarding::add),
-            Notice::RemoveForwarding(networks) => return self.forwarding(networks, Forwarding::remove),
+            Notice::AddForwarding(networks) => return self.forwarding(networks, |table, agents| table.add(agents)),
+            Notice::RemoveForwarding(networks) => {
+                return self.forwarding(networks, |table, agents| table.remove(agents));
+            }
             Notice::ChangeAddresses(networks) => {
                 let mut changed = false;
                 for (id, before, after) in networks {
@@ -290,11 +292,7 @@ impl State {
         self.desired.networks.get_mut(id).filter(|network| matches!(network.segment, Segment::Vxlan { .. }))
     }
 
-    fn forwarding(
-        &mut self,
-        networks: Vec<(String, Agents)>,
-        change: fn(&mut Forwarding, &[(IpAddr, Vec<Entry>)]),
-    ) -> bool {
+    fn forwarding(&mut self, networks: Vec<(String, Agents)>, change: fn(&mut Forwarding, &Agents)) -> bool {
         let own = self.l2_population;
         let mut changed = false;
         for (id, mut agents) in networks {
@@ -495,7 +493,8 @@ impl State {
             return None;
         }
         let mut reports = Reports::default();
-        for name in self.gone.iter().take(BATCH) {
+        // One that is still being asked about would be set to building again by that.
+        for name in self.gone.iter().filter(|name| !self.asking.contains(*name)).take(BATCH) {
             reports.down.push(name.clone());
             self.reporting.insert(name.clone(), (Report::Down, 0));
         }
@@ -566,9 +565,10 @@ impl State {
         let refused = self.held.values().filter_map(|(pause, _)| pause.due());
         let again = self.taps.values().filter_map(|tap| tap.again.due()).min();
         let ask = if self.questions.is_empty() { again } else { Some(now) };
-        let ask = ask.filter(|_| self.asking.is_empty()).max(self.ask_pause.due().filter(|_| ask.is_some()));
-        let tell = (!self.due.is_empty() || !self.gone.is_empty()).then_some(now);
-        let tell = tell.filter(|_| self.reporting.is_empty()).max(self.report_pause.due().filter(|_| tell.is_some()));
+        let ask = ask.filter(|_| self.asking.is_empty()).map(|at| self.ask_pause.due().unwrap_or(at).max(at));
+        let gone = self.gone.iter().any(|name| !self.asking.contains(name));
+        let tell = (!self.due.is_empty() || gone).then_some(now);
+        let tell = tell.filter(|_| self.reporting.is_empty()).map(|at| self.report_pause.due().unwrap_or(at).max(at));
         impatient.chain(refused).chain(ask).chain(tell).min()
     }
 }
