@@ -13,11 +13,13 @@ pub async fn insert(op: &mut Op<'_>, entity: &Entity, record: &mut Record) -> Re
     let mut own: Vec<(&str, store::Value)> = vec![(resource.key, record.id().into())];
     if let Some(kind) = resource.shared {
         let now = op.txn.now();
+        // The first revision is 1, unless the attribute's default says otherwise.
+        let first = model.attr(shared.revision_attr).and_then(|attr| attr.default.value()?.as_i64()).unwrap_or(1);
         let mut row: Vec<(&str, store::Value)> = vec![
             (shared.kind, kind.into()),
             (shared.created, store::Value::Time(now)),
             (shared.updated, store::Value::Time(now)),
-            (shared.revision, 1.into()),
+            (shared.revision, first.into()),
         ];
         for (position, attr) in model.attrs.iter().enumerate() {
             if let Place::Shared(column) = attr.place

@@ -20,7 +20,7 @@ mod subnets;
 
 pub use driver::{DRIVERS, IpamDriver, Place};
 pub use internal::Internal;
-pub use subnets::Subnet;
+pub use subnets::{PREFIX_DELEGATION, PROVISIONAL_PREFIX, Subnet, is_automatic};
 
 use std::collections::HashSet;
 use std::net::IpAddr;

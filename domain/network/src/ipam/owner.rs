@@ -31,7 +31,6 @@ pub fn takes_lowest(owner: &str) -> bool {
     owner == DHCP || owner == DISTRIBUTED
 }
 
-/// Ports that are removed with what they serve, and therefore do not keep a subnet from being removed.
-pub fn is_removed_with_subnet(owner: &str) -> bool {
-    owner == DHCP
-}
+/// Ports that the server and its agents make for themselves: their addresses do not keep a subnet from being removed.
+/// The agent gateway of distributed floating IPs is one of them.
+pub const REMOVED_WITH_SUBNET: [&str; 3] = [DHCP, DISTRIBUTED, "network:floatingip_agent_gateway"];
