@@ -4,4 +4,5 @@
 
 pub mod files;
 pub mod model;
+pub mod plan;
 pub mod settings;

@@ -14,7 +14,7 @@ mod hosts;
 mod leases;
 mod opts;
 #[cfg(test)]
-mod tests;
+pub(crate) mod tests;
 
 use std::path::PathBuf;
 
