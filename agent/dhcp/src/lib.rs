@@ -2,7 +2,10 @@
 //!
 //! Reference: `neutron/agent/dhcp/agent.py`, `neutron/agent/linux/dhcp.py`.
 
+pub mod agent;
 pub mod files;
+pub mod host;
 pub mod model;
 pub mod plan;
+pub mod plugin;
 pub mod settings;

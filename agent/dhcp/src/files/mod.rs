@@ -62,7 +62,7 @@ fn one_line(value: &str) -> &str {
 }
 
 /// The client id that the tenant set for a port, if it can stand in a comma-separated line.
-fn client_id(port: &crate::model::Port) -> Option<&str> {
+pub(crate) fn client_id(port: &crate::model::Port) -> Option<&str> {
     let option = port.extra_options.iter().find(|option| is_client_id(&option.name))?;
     let value = one_line(&option.value);
     (!value.is_empty() && !value.contains([',', ' ', '"', '#'])).then_some(value)

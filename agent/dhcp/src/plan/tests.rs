@@ -18,73 +18,8 @@ fn desired() -> Desired {
 
 /// What the host looks like after the steps.
 fn applied(desired: Option<&Desired>, mut seen: Observed, ops: &[Op]) -> Observed {
-    let name = desired.map(|desired| desired.device.name.clone()).unwrap_or_default();
-    let with = |seen: &mut Observed, change: &dyn Fn(&mut SeenDevice)| {
-        change(seen.devices.iter_mut().find(|device| device.name == name).expect("the device is there"));
-    };
     for op in ops {
-        match op {
-            Op::CreateNamespace => {
-                seen.namespace = Namespace::Present;
-                seen.devices.clear();
-                seen.lo_up = false;
-            }
-            Op::PrepareNamespace => seen.lo_up = true,
-            Op::Unplug { device } => {
-                seen.devices.retain(|seen| seen.name != *device);
-                seen.taps.remove(device);
-                seen.taps.remove(&device.replace("ns-", "tap"));
-            }
-            Op::Plug => {
-                let want = &desired.unwrap().device;
-                assert!(!seen.taps.contains(&want.tap), "the name of the host end is taken");
-                seen.taps.insert(want.tap.clone());
-                let (mac, mtu) = (Some(want.mac), want.mtu);
-                seen.devices.push(SeenDevice { name: name.clone(), mac, mtu, up: true, ..SeenDevice::default() });
-            }
-            Op::SetMac => with(&mut seen, &|device| device.mac = Some(desired.unwrap().device.mac)),
-            Op::SetMtu => with(&mut seen, &|device| device.mtu = desired.unwrap().device.mtu),
-            Op::SetUp => with(&mut seen, &|device| device.up = true),
-            Op::DeleteAddress { net } => with(&mut seen, &|device| device.addresses.retain(|a| a.net != *net)),
-            Op::AddAddress { net } => {
-                with(&mut seen, &|device| device.addresses.push(SeenAddress { net: *net, dynamic: false }));
-            }
-            Op::AddOnLink { ip } => with(&mut seen, &|device| assert!(device.on_link.insert(*ip))),
-            Op::DeleteOnLink { ip } => with(&mut seen, &|device| assert!(device.on_link.remove(ip))),
-            Op::SetGateway { ip } => with(&mut seen, &|device| {
-                device.gateways.retain(|old| !(old.is_ipv4() && ip.is_ipv4()) && old != ip);
-                device.gateways.push(*ip);
-            }),
-            Op::DeleteGateway { ip } => with(&mut seen, &|device| device.gateways.retain(|old| old != ip)),
-            Op::WriteFiles => {
-                seen.files = Some(desired.unwrap().files.clone());
-                seen.interface = Some(name.clone());
-                seen.directory = true;
-                seen.reload_pending = true;
-            }
-            Op::WriteInterface => seen.interface = Some(name.clone()),
-            Op::StopDnsmasq { .. } => seen.dnsmasq = None,
-            Op::StartDnsmasq => {
-                assert!(seen.dnsmasq.is_none(), "one dnsmasq at a time");
-                let args = desired.unwrap().args.clone();
-                seen.dnsmasq = Some(Dnsmasq { pid: 7, args, in_namespace: true });
-                seen.reload_pending = false;
-            }
-            Op::Reload { pid } => {
-                assert_eq!(seen.dnsmasq.as_ref().unwrap().pid, *pid);
-                seen.reload_pending = false;
-            }
-            Op::RemoveFiles => {
-                seen.directory = false;
-                (seen.files, seen.interface, seen.reload_pending) = (None, None, false);
-            }
-            Op::DeleteNamespace => {
-                assert!(seen.dnsmasq.is_none(), "nothing may run in it");
-                seen.namespace = Namespace::Missing;
-                seen.devices.clear();
-                seen.lo_up = false;
-            }
-        }
+        crate::host::fake::step(&mut seen, desired, op, 7);
     }
     seen
 }
