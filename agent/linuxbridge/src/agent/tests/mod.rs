@@ -3,6 +3,7 @@
 mod fake;
 mod server;
 mod tunnels;
+mod vlan;
 mod wiring;
 
 use std::{thread::JoinHandle, time::Duration};
