@@ -3,7 +3,9 @@
 //!
 //! Reference: class `DhcpPluginApi` in `neutron/agent/dhcp/agent.py`.
 
-use messaging::{Bus, CallError, Client, Context, Target, Version};
+use std::sync::Arc;
+
+use messaging::{Bus, CallError, Client, Context, Target, Timeouts, Version};
 use serde::Serialize;
 use serde_json::{Value, json};
 
@@ -28,8 +30,9 @@ pub struct WantedIp {
 
 impl Plugin {
     /// Asks through `bus`, on behalf of the agent of `host`.
-    pub fn new(bus: Bus, host: &str) -> Plugin {
-        Plugin { client: Client::new(bus, Target::topic(rpc::topics::PLUGIN)), host: host.to_owned() }
+    pub fn new(bus: Bus, host: &str, timeouts: Arc<Timeouts>) -> Plugin {
+        let client = Client::new(bus, Target::topic(rpc::topics::PLUGIN)).timeouts(timeouts);
+        Plugin { client, host: host.to_owned() }
     }
 
     async fn call(&self, minor: u16, method: &str, args: Value) -> Result<Value, CallError> {

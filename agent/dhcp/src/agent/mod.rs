@@ -25,18 +25,19 @@ pub(crate) mod tests;
 mod work;
 
 use std::collections::{HashMap, HashSet};
-use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
 use messaging::{Bus, Dispatcher, ListenOptions, Target, TransportError};
+use runtime::Stop;
+use runtime::log::chain;
 use tokio::sync::Notify;
 use tokio::task::{JoinHandle, JoinSet};
 
 use self::board::{Board, Lane};
 use self::events::Events;
 use self::pace::Pace;
-use self::ready::{Ready, chain};
+use self::ready::Ready;
 use crate::host::Host;
 use crate::model::Id;
 use crate::plugin::Plugin;
@@ -88,7 +89,7 @@ pub struct Agent {
     board: Board,
     ready: Ready,
     pace: Pace,
-    closing: Closing,
+    closing: Stop,
     sync_wanted: Notify,
     watched: Mutex<HashMap<Id, (i32, JoinHandle<()>)>>,
     failures: Mutex<HashMap<Id, u32>>,
@@ -96,9 +97,8 @@ pub struct Agent {
 }
 
 impl Agent {
-    /// An agent that asks the server through `bus` and works on `host`. It does nothing before [`Agent::run`].
-    pub fn new(settings: Settings, tuning: Tuning, bus: Bus, host: Arc<dyn Host>) -> Arc<Agent> {
-        let plugin = Plugin::new(bus, &settings.host);
+    /// An agent that asks `plugin` and works on `host`. It does nothing before [`Agent::run`].
+    pub fn new(settings: Settings, tuning: Tuning, plugin: Plugin, host: Arc<dyn Host>) -> Arc<Agent> {
         Arc::new(Agent {
             settings,
             tuning,
@@ -107,7 +107,7 @@ impl Agent {
             board: Board::default(),
             ready: Ready::default(),
             pace: Pace::new(tuning.reload_pause),
-            closing: Closing::default(),
+            closing: Stop::new(),
             sync_wanted: Notify::new(),
             watched: Mutex::default(),
             failures: Mutex::default(),
@@ -154,7 +154,7 @@ impl Agent {
 
         shutdown.await;
         listener.stop(CLOSING).await;
-        self.closing.cancel();
+        self.closing.ask();
         let ended = tokio::time::timeout(CLOSING, async { while workers.join_next().await.is_some() {} }).await;
         if ended.is_err() {
             tracing::warn!("Some networks were still being worked on when the agent ended; the next start goes on");
@@ -233,35 +233,5 @@ impl Agent {
         let Counts { networks, subnets, ports } = self.counts();
         metrics::histogram!("dhcp_sync_seconds").record(start.elapsed().as_secs_f64());
         tracing::info!(networks, subnets, ports, elapsed = ?start.elapsed(), "Synchronised");
-    }
-}
-
-/// Tells many that it is time to end.
-#[derive(Debug, Default)]
-struct Closing {
-    closed: AtomicBool,
-    told: Notify,
-}
-
-impl Closing {
-    fn cancel(&self) {
-        self.closed.store(true, Ordering::SeqCst);
-        self.told.notify_waiters();
-    }
-
-    fn is_cancelled(&self) -> bool {
-        self.closed.load(Ordering::SeqCst)
-    }
-
-    async fn cancelled(&self) {
-        loop {
-            let told = self.told.notified();
-            tokio::pin!(told);
-            told.as_mut().enable();
-            if self.is_cancelled() {
-                return;
-            }
-            told.await;
-        }
     }
 }

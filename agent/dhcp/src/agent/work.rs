@@ -4,10 +4,10 @@ use std::sync::{Arc, PoisonError};
 use std::time::{Duration, Instant};
 
 use messaging::CallError;
+use runtime::log::chain;
 
 use super::board::{Lane, Work};
 use super::port::PortError;
-use super::ready::chain;
 use super::{Agent, leases, port};
 use crate::host::{HostError, Release, Target};
 use crate::model::{Id, Network, Port};
@@ -52,14 +52,14 @@ impl Agent {
         loop {
             let mut next = tokio::select! {
                 biased;
-                () = self.closing.cancelled() => return,
+                () = self.closing.wait() => return,
                 work = self.board.next(lane) => Some(work),
             };
             while let Some(work) = next {
                 let network = work.network.clone();
                 self.one(work).await;
                 next = self.board.done(&network);
-                if self.closing.is_cancelled() {
+                if self.closing.asked() {
                     return;
                 }
             }

@@ -1,6 +1,6 @@
-//! The real host: namespaces, veth pairs, files and dnsmasq processes.
+//! The real host: namespaces, devices in them, files and dnsmasq processes.
 //!
-//! Reference: `neutron/agent/linux/interface.py` (`BridgeInterfaceDriver` of 2024.2), `neutron/agent/linux/dhcp.py`.
+//! Reference: `neutron/agent/linux/dhcp.py`, `neutron/agent/linux/interface.py`.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -8,14 +8,15 @@ use std::io;
 use std::net::IpAddr;
 use std::os::unix::fs::DirBuilderExt;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 use std::time::Duration;
 
 use ::linux::route::Route;
-use ::linux::{Handle, Idempotent, LinkSpec, Netns, Process, Program, Sysctl, addr, file, link, proc, sysctl};
+use ::linux::{Handle, Idempotent, Netns, Process, Program, Sysctl, addr, file, link, proc, sysctl};
 use futures::future::BoxFuture;
 use ipnet::IpNet;
 
-use super::{Host, HostError, NAMESPACE_PREFIX, Release, Result, Target, namespace, release};
+use super::{Host, HostError, InterfaceDriver, NAMESPACE_PREFIX, Release, Result, Target, namespace, release};
 use crate::files::{Files, Leases, directory, initial_leases, log_dir};
 use crate::model::{Id, id};
 use crate::plan::{Desired, Dnsmasq, Namespace, Observed, Op, SeenAddress, SeenDevice};
@@ -28,17 +29,17 @@ const STOP_GRACE: Duration = Duration::from_secs(5);
 /// Written before the files, removed when dnsmasq was told of them.
 const PENDING: &str = ".reload";
 
-/// See the module head. Devices' host ends are made in the namespace in which it was opened.
+/// See the module head.
 #[derive(Clone, Debug)]
 pub struct LinuxHost {
     settings: Settings,
-    root: Handle,
+    driver: Arc<dyn InterfaceDriver>,
 }
 
 impl LinuxHost {
-    /// Opens the host that the calling thread is on.
-    pub fn open(settings: Settings) -> Result<LinuxHost> {
-        Ok(LinuxHost { settings, root: Handle::new()? })
+    /// A host on which devices are plugged by `driver`.
+    pub fn new(settings: Settings, driver: Arc<dyn InterfaceDriver>) -> LinuxHost {
+        LinuxHost { settings, driver }
     }
 
     fn path(&self, network: &Id, name: &str) -> PathBuf {
@@ -83,43 +84,6 @@ impl LinuxHost {
             });
         }
         Ok(())
-    }
-
-    fn plug(&self, desired: &Desired, namespace: &Netns) -> Result<()> {
-        let device = &desired.device;
-        let mut pair = LinkSpec::veth(&device.tap, &device.name).peer_netns(namespace).peer_mac(device.mac);
-        if device.mtu > 0 {
-            pair = pair.mtu(device.mtu).peer_mtu(device.mtu);
-        }
-        self.root.link_add(&pair)?;
-        let finish = || -> Result<()> {
-            // The host end belongs to a switch: it has no addresses of its own, not even automatic ones.
-            Sysctl::new().set(&sysctl::ipv6(&device.tap, "disable_ipv6"), "1").or_missing()?;
-            let inner = namespace.handle()?;
-            inner.link_set(link::set(&device.name).up())?;
-            self.root.link_set(link::set(&device.tap).up())?;
-            Ok(())
-        };
-        // A half-made pair must not be left for every retry.
-        finish().inspect_err(|_| {
-            if let Err(error) = self.root.link_delete(&device.tap) {
-                tracing::warn!(device = device.tap, %error, "Could not take back a device");
-            }
-        })
-    }
-
-    fn unplug(&self, network: &Id, device: &str) -> Result<()> {
-        if device.starts_with("tap") && self.root.link_delete(device)? {
-            return Ok(());
-        }
-        match Netns::open(&namespace(network)) {
-            Ok(inside) => {
-                inside.handle()?.link_delete(device)?;
-                Ok(())
-            }
-            Err(error) if error.is_not_found() => Ok(()),
-            Err(error) => Err(error.into()),
-        }
     }
 
     /// The handle of the namespace, and the index of the device in it.
@@ -225,7 +189,7 @@ impl Host for LinuxHost {
             Err(error) => return Err(error.into()),
         };
         if let Some(desired) = desired
-            && self.root.link(&desired.device.tap)?.is_some()
+            && self.driver.is_plugged(&desired.device.tap)?
         {
             observed.taps.insert(desired.device.tap.clone());
         }
@@ -266,10 +230,17 @@ impl Host for LinuxHost {
                 settings.set_all([(&*accept, "0"), (&*detect, "0")]).or_missing()?;
                 Ok(())
             }
-            Op::Unplug { device } => self.unplug(network, device),
+            Op::Unplug { device } => {
+                let inside = match Netns::open(&namespace(network)) {
+                    Ok(inside) => Some(inside),
+                    Err(error) if error.is_not_found() => None,
+                    Err(error) => return Err(error.into()),
+                };
+                Ok(self.driver.unplug(device, inside.as_ref())?)
+            }
             Op::Plug => {
                 let Some(desired) = target.desired else { return Ok(()) };
-                self.plug(desired, &Netns::open(&namespace(network))?)
+                Ok(self.driver.plug(&desired.device, &Netns::open(&namespace(network))?)?)
             }
             Op::SetMac => {
                 let (handle, index) = self.device(target)?;
@@ -278,11 +249,8 @@ impl Host for LinuxHost {
                 Ok(())
             }
             Op::SetMtu => {
-                let (handle, index) = self.device(target)?;
-                let Some(device) = target.desired.map(|desired| &desired.device) else { return Ok(()) };
-                self.root.link_set(link::set(&device.tap).mtu(device.mtu))?;
-                handle.link_set(link::set(index).mtu(device.mtu))?;
-                Ok(())
+                let Some(desired) = target.desired else { return Ok(()) };
+                Ok(self.driver.set_mtu(&desired.device, &Netns::open(&namespace(network))?)?)
             }
             Op::SetUp => {
                 let (handle, index) = self.device(target)?;

@@ -1,5 +1,6 @@
 //! What the agent asks of a host, so that it can be tried on one that is not there.
 
+mod driver;
 #[cfg(test)]
 pub(crate) mod fake;
 mod linux;
@@ -14,6 +15,7 @@ use std::time::Duration;
 
 use futures::future::BoxFuture;
 
+pub use self::driver::{InterfaceDriver, LinuxBridge};
 pub use self::linux::LinuxHost;
 pub use self::release::{Release, octets};
 use crate::files::Leases;

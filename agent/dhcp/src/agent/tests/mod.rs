@@ -18,6 +18,7 @@ use super::{Agent, Tuning};
 use crate::host::Host;
 use crate::host::fake::FakeHost;
 use crate::model::Id;
+use crate::plugin::Plugin;
 use crate::settings::Settings;
 
 /// A server, an agent, and a host between them.
@@ -35,7 +36,7 @@ impl<H: Host + Clone> Site<H> {
     pub async fn start<T>(host: H, settings: Settings, prepare: impl FnOnce(&FakeServer) -> T) -> (Site<H>, T) {
         let (server, listener) = FakeServer::start().await;
         let prepared = prepare(&server);
-        let agent = Agent::new(settings.clone(), tuning(), server.bus(), Arc::new(host.clone()));
+        let agent = Agent::new(settings.clone(), tuning(), plugin(&server), Arc::new(host.clone()));
         let mut site = Site { server, host, agent, stop: None, running: None, _listener: listener };
         site.run().await;
         (site, prepared)
@@ -70,9 +71,13 @@ impl<H: Host + Clone> Site<H> {
     /// Ends the agent and starts another one.
     pub async fn restart(&mut self, settings: Settings) {
         self.stop().await;
-        self.agent = Agent::new(settings, tuning(), self.server.bus(), Arc::new(self.host.clone()));
+        self.agent = Agent::new(settings, tuning(), plugin(&self.server), Arc::new(self.host.clone()));
         self.run().await;
     }
+}
+
+fn plugin(server: &FakeServer) -> Plugin {
+    Plugin::new(server.bus(), HOST, Arc::default())
 }
 
 fn tuning() -> Tuning {

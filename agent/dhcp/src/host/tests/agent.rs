@@ -1,6 +1,5 @@
 //! The agent on a real host.
 
-
 use serde_json::{Value, json};
 
 use super::{Bench, blocking, inside, shared};

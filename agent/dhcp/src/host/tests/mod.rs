@@ -12,7 +12,7 @@ use serde_json::Value;
 use testkit::lab::{self, Lab, Machine};
 use types::Mac;
 
-use super::LinuxHost;
+use super::{LinuxBridge, LinuxHost};
 use crate::agent::tests::Site;
 use crate::agent::tests::server::{FakeServer, HOST};
 use crate::model::Id;
@@ -49,7 +49,8 @@ impl Bench {
 
     /// An agent on the host.
     pub async fn site<T>(&self, prepare: impl FnOnce(&FakeServer) -> T) -> (Site<LinuxHost>, T) {
-        let host = LinuxHost::open(self.settings.clone()).unwrap();
+        let driver = LinuxBridge::new(&Netns::current().unwrap()).unwrap();
+        let host = LinuxHost::new(self.settings.clone(), Arc::new(driver));
         Site::start(host, self.settings.clone(), prepare).await
     }
 

@@ -2,7 +2,11 @@
 //!
 //! Reference: `neutron/conf/agent/dhcp.py`, `neutron/conf/agent/common.py`.
 
+mod options;
+
 use std::path::{Path, PathBuf};
+
+pub use options::{OPTIONS, SettingsError, read};
 
 /// What shapes the files, the arguments and the devices of each network.
 #[derive(Clone, Debug, PartialEq, Eq)]
