@@ -8,11 +8,14 @@ use agents::dhcp::{HostedNetworks, Scheduler};
 use agents::{dhcp, l2, zones};
 use anyhow::Context as _;
 use messaging::Bus;
+use network::address_scope::{ADDRESS_SCOPE, AddressScopes, NetworkScopes, ON_NETWORK};
 use network::ipam::Ipam;
 use network::ml2::Ml2;
 use network::network::{NETWORK, Networks};
 use network::port::{self, PORT, Ports};
 use network::standard;
+use network::subnet::{self, SUBNET, Subnets};
+use network::subnetpool::{self, PoolActions, SUBNETPOOL, SubnetPools};
 use policy::Enforcer;
 use resource::{Behaviour, Entity, System};
 use rpc::dhcp::DhcpNotifier;
@@ -24,7 +27,7 @@ use crate::Setup;
 use crate::rules::RULES;
 
 /// Attributes that one domain adds to another's resource.
-static EXTENDS: &[&Extend] = &[&port::SECURITY_OF_NETWORK, &port::dns::OF_NETWORK, &zones::OF_NETWORK];
+static EXTENDS: &[&Extend] = &[&port::SECURITY_OF_NETWORK, &port::dns::OF_NETWORK, &zones::OF_NETWORK, &ON_NETWORK];
 
 /// A composed server, before it listens.
 pub struct Wired {
@@ -66,8 +69,19 @@ pub async fn wire(setup: &Setup, store: Store, bus: &Bus) -> anyhow::Result<Wire
     let mut system = System::new(store, Arc::new(policy), &standard::SHARED);
     system.add(entity(
         &NETWORK,
-        vec![Arc::new(Networks { ml2: ml2.clone() }), dhcp_news(dhcp::Of::Networks), l2_news(l2::Of::Networks)],
+        vec![
+            Arc::new(Networks { ml2: ml2.clone() }),
+            Arc::new(NetworkScopes),
+            dhcp_news(dhcp::Of::Networks),
+            l2_news(l2::Of::Networks),
+        ],
     )?);
+    system.add(entity(
+        &SUBNET,
+        vec![Arc::new(Subnets { ml2: ml2.clone(), ipam: ipam.clone() }), dhcp_news(dhcp::Of::Subnets)],
+    )?);
+    system.add(entity(&SUBNETPOOL, vec![Arc::new(SubnetPools)])?);
+    system.add(entity(&ADDRESS_SCOPE, vec![Arc::new(AddressScopes)])?);
     system.add(entity(&PORT, vec![ports.clone(), dhcp_news(dhcp::Of::Ports), l2_news(l2::Of::Ports)])?);
     system.add(entity(
         &AGENT,
@@ -77,11 +91,14 @@ pub async fn wire(setup: &Setup, store: Store, bus: &Bus) -> anyhow::Result<Wire
     let moves = dhcp_news(dhcp::Of::Networks);
     system.actions = vec![
         Arc::new(HostedNetworks { news: moves.clone() }),
+        Arc::new(PoolActions),
         Arc::new(zones::Zones { settings: setup.agents.clone() }),
     ];
     for extension in [
         standard::EXTENSIONS,
         network::network::EXTENSIONS,
+        subnet::EXTENSIONS,
+        subnetpool::EXTENSIONS,
         port::EXTENSIONS,
         agents::agent::EXTENSIONS,
         zones::EXTENSIONS,
