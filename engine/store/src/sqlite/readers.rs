@@ -13,13 +13,13 @@ pub(crate) struct Readers {
     outbox: Arc<Outbox>,
     permits: Arc<Semaphore>,
     /// The one used last is taken first: its cache is warm.
-    idle: Mutex<Vec<Box<Connection>>>,
+    idle: Mutex<Vec<Connection>>,
 }
 
 /// A read transaction's connection; goes back to the pool when dropped.
 pub(crate) struct Reader {
     /// `None` only while dropping.
-    connection: Option<Box<Connection>>,
+    connection: Option<Connection>,
     readers: Arc<Readers>,
     _permit: OwnedSemaphorePermit,
 }
@@ -39,7 +39,7 @@ impl Readers {
         let idle = readers.idle().pop();
         let connection = match idle {
             Some(connection) => connection,
-            None => Box::new(Connection::open(&readers.settings, false)?),
+            None => Connection::open(&readers.settings, false)?,
         };
         connection.run("BEGIN")?;
         Ok(Reader { connection: Some(connection), readers: readers.clone(), _permit: permit })
@@ -50,7 +50,7 @@ impl Readers {
         self.idle().clear();
     }
 
-    fn idle(&self) -> MutexGuard<'_, Vec<Box<Connection>>> {
+    fn idle(&self) -> MutexGuard<'_, Vec<Connection>> {
         self.idle.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
