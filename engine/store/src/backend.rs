@@ -39,6 +39,12 @@ impl Backend {
         }
     }
 
+    pub fn scanned(&self) -> u64 {
+        match self {
+            Backend::Sqlite(database) => database.scanned(),
+        }
+    }
+
     pub async fn checkpoint(&self) -> Result<(), Error> {
         match self {
             Backend::Sqlite(database) => database.checkpoint().await,

@@ -57,6 +57,12 @@ impl Store {
         self.inner.statements.load(Ordering::Relaxed)
     }
 
+    /// Rows that statements stepped over because no index led to what they wanted, so far (0 where the database does not
+    /// tell). A create that raises it by more than a constant gets slower as tables grow: tests compare differences.
+    pub fn scanned(&self) -> u64 {
+        self.inner.backend.scanned()
+    }
+
     /// Waits until the outbox has run every effect of the transactions committed so far.
     pub async fn settled(&self) {
         self.inner.outbox.settled().await;

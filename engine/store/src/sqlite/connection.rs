@@ -2,12 +2,14 @@
 
 use std::path::PathBuf;
 use std::rc::Rc;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
 use rusqlite::config::DbConfig;
 use rusqlite::types::{ToSql, ToSqlOutput, Value as Stored, ValueRef};
 use rusqlite::vtab::array::Array;
-use rusqlite::{CachedStatement, OpenFlags, ffi};
+use rusqlite::{CachedStatement, OpenFlags, StatementStatus, ffi};
 
 use crate::row::{Cell, Rows};
 use crate::value::time_text;
@@ -17,15 +19,18 @@ pub(crate) struct Settings {
     pub path: PathBuf,
     pub synchronous: Synchronous,
     pub options: Options,
+    /// Rows that statements stepped over in scans of whole tables.
+    pub scanned: AtomicU64,
 }
 
 /// One SQLite connection with its cache of prepared statements.
 pub(crate) struct Connection {
     pub raw: rusqlite::Connection,
+    settings: Arc<Settings>,
 }
 
 impl Connection {
-    pub fn open(settings: &Settings, writable: bool) -> Result<Connection, Error> {
+    pub fn open(settings: &Arc<Settings>, writable: bool) -> Result<Connection, Error> {
         let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_CREATE | OpenFlags::SQLITE_OPEN_NO_MUTEX;
         let raw = rusqlite::Connection::open_with_flags(&settings.path, flags)
             .map_err(|error| Error::Config(format!("{}: {error}", settings.path.display())))?;
@@ -54,7 +59,7 @@ impl Connection {
         }
         raw.set_prepared_statement_cache_capacity(options.statements);
         rusqlite::vtab::array::load_module(&raw).map_err(|e| meaning(&e, ""))?;
-        Ok(Connection { raw })
+        Ok(Connection { raw, settings: settings.clone() })
     }
 
     pub fn query(&self, sql: &str, args: &[Value]) -> Result<Vec<Row>, Error> {
@@ -63,15 +68,15 @@ impl Connection {
 
     fn rows(&self, sql: &str, args: &[Value]) -> rusqlite::Result<Vec<Row>> {
         let mut statement = self.prepare(sql)?;
-        for (i, arg) in args.iter().enumerate() {
-            statement.raw_bind_parameter(i + 1, Bound(arg))?;
-        }
+        bind(&mut statement, args.len(), args.iter())?;
         let mut found = Rows::new(statement.column_count());
         let mut rows = statement.raw_query();
         if fetch(&mut rows, &mut found, SHORT)? {
             // A long answer: other tasks go on meanwhile.
             aside(|| fetch(&mut rows, &mut found, usize::MAX))?;
         }
+        drop(rows);
+        self.note_scan(&statement);
         Ok(found.finish())
     }
 
@@ -81,10 +86,17 @@ impl Connection {
 
     fn changed(&self, sql: &str, args: &[&Value]) -> rusqlite::Result<u64> {
         let mut statement = self.prepare(sql)?;
-        for (i, arg) in args.iter().enumerate() {
-            statement.raw_bind_parameter(i + 1, Bound(arg))?;
+        bind(&mut statement, args.len(), args.iter().copied())?;
+        let changed = statement.raw_execute()? as u64;
+        self.note_scan(&statement);
+        Ok(changed)
+    }
+
+    fn note_scan(&self, statement: &CachedStatement<'_>) {
+        let steps = statement.reset_status(StatementStatus::FullscanStep);
+        if steps > 0 {
+            self.settings.scanned.fetch_add(u64::from(steps.unsigned_abs()), Ordering::Relaxed);
         }
-        Ok(statement.raw_execute()? as u64)
     }
 
     /// A statement of the store itself, without arguments.
@@ -107,6 +119,22 @@ impl Connection {
         }
         self.raw.prepare_cached(sql)
     }
+}
+
+/// Binds exactly as many arguments as there are placeholders: SQLite would read NULL for those that are missing.
+fn bind<'a>(
+    statement: &mut CachedStatement<'_>,
+    count: usize,
+    args: impl Iterator<Item = &'a Value>,
+) -> rusqlite::Result<()> {
+    let wanted = statement.parameter_count();
+    if count != wanted {
+        return Err(rusqlite::Error::InvalidParameterCount(count, wanted));
+    }
+    for (i, arg) in args.enumerate() {
+        statement.raw_bind_parameter(i + 1, Bound(arg))?;
+    }
+    Ok(())
 }
 
 /// Rows that an answer may have before its thread is given up to it, some 2 ms.
@@ -175,10 +203,10 @@ fn stored(value: &Value) -> Stored {
 pub(crate) fn meaning(error: &rusqlite::Error, sql: &str) -> Error {
     let rusqlite::Error::SqliteFailure(failure, message) = error else {
         return match error {
-            rusqlite::Error::SqlInputError { .. } | rusqlite::Error::ExecuteReturnedResults => {
-                Error::Invalid(format!("{error}"))
-            }
-            _ => Error::Other(std::sync::Arc::new(Failed(error.to_string()))),
+            rusqlite::Error::SqlInputError { .. }
+            | rusqlite::Error::ExecuteReturnedResults
+            | rusqlite::Error::InvalidParameterCount(..) => Error::Invalid(format!("{error}")),
+            _ => Error::Other(Arc::new(Failed(error.to_string()))),
         };
     };
     let message = message.as_deref().unwrap_or_default();
@@ -198,7 +226,7 @@ pub(crate) fn meaning(error: &rusqlite::Error, sql: &str) -> Error {
         ffi::ErrorCode::DatabaseBusy | ffi::ErrorCode::DatabaseLocked => Error::Retry(error.to_string()),
         ffi::ErrorCode::ReadOnly => Error::ReadOnly,
         ffi::ErrorCode::DatabaseCorrupt | ffi::ErrorCode::NotADatabase => Error::Corrupt(error.to_string()),
-        _ => Error::Other(std::sync::Arc::new(Failed(error.to_string()))),
+        _ => Error::Other(Arc::new(Failed(error.to_string()))),
     }
 }
 

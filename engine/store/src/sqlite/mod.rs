@@ -11,6 +11,7 @@ mod writer;
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 
 use crate::outbox::Outbox;
 use crate::{Error, Options, Synchronous, sql};
@@ -25,6 +26,7 @@ pub(crate) struct Database {
     // The order is that of dropping: connections close before their directory goes.
     writer: Arc<Writer>,
     readers: Arc<Readers>,
+    settings: Arc<Settings>,
     _private: Option<Private>,
 }
 
@@ -44,10 +46,10 @@ impl Database {
         };
         let fallback = if private.is_some() { Synchronous::Off } else { Synchronous::Full };
         let synchronous = options.synchronous.unwrap_or(fallback);
-        let settings = Arc::new(Settings { path, synchronous, options: options.clone() });
+        let settings = Arc::new(Settings { path, synchronous, options: options.clone(), scanned: AtomicU64::new(0) });
         let writer = Writer::open(settings.clone(), outbox.clone())?;
-        let readers = Arc::new(Readers::new(settings, outbox));
-        Ok(Database { writer, readers, _private: private })
+        let readers = Arc::new(Readers::new(settings.clone(), outbox));
+        Ok(Database { writer, readers, settings, _private: private })
     }
 
     pub async fn read(&self) -> Result<Session, Error> {
@@ -56,6 +58,10 @@ impl Database {
 
     pub async fn write(&self) -> Result<Session, Error> {
         Ok(Session::writer(Writer::take(&self.writer).await?))
+    }
+
+    pub fn scanned(&self) -> u64 {
+        self.settings.scanned.load(Ordering::Relaxed)
     }
 
     pub async fn checkpoint(&self) -> Result<(), Error> {

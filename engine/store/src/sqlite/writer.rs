@@ -222,7 +222,7 @@ impl Writer {
             writer.commit(&mut desk);
         }
         *writer.checkpointer() = Checkpointer::Idle(None);
-        desk.connection.query("PRAGMA optimize", &[])?;
+        // No `PRAGMA optimize`: statistics of a young database would make SQLite scan tables that later grow.
         desk.connection.query("PRAGMA wal_checkpoint(TRUNCATE)", &[])?;
         Ok(())
     }

@@ -124,6 +124,23 @@ async fn statements_are_counted() {
 }
 
 #[tokio::test]
+async fn scans_are_counted_and_indexes_are_not() {
+    let store = private().await;
+    let mut txn = store.write().await.unwrap();
+    let rows = (0..300i64).map(|i| vec![Value::from(format!("i{i}")), "p".into(), i.into()]).collect();
+    txn.insert_many("item", &["id", "place", "slot"], rows).await.unwrap();
+    let before = store.scanned();
+    txn.query("SELECT * FROM item WHERE id IN (??) AND place = ?", &[Value::set(["i1", "i2"]), "p".into()])
+        .await
+        .unwrap();
+    txn.query("SELECT * FROM item WHERE place = ? AND slot = ?", &["p".into(), 7.into()]).await.unwrap();
+    txn.execute("UPDATE item SET kind = ? WHERE id = ?", &["a".into(), "i3".into()]).await.unwrap();
+    assert_eq!(store.scanned() - before, 0);
+    txn.query("SELECT id FROM item WHERE kind = ?", &["a".into()]).await.unwrap();
+    assert!(store.scanned() - before >= 299);
+}
+
+#[tokio::test]
 async fn savepoints_undo_rows_and_effects() {
     let store = private().await;
     let ran = Arc::new(Mutex::new(Vec::new()));

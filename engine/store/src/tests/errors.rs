@@ -19,6 +19,10 @@ async fn constraints_are_told_apart_and_leave_the_transaction_open() {
     assert!(matches!(error, Error::Invalid(_)), "{error:?}");
     let error = txn.query("SELECT nothing FROM nowhere", &[]).await.unwrap_err();
     assert!(matches!(error, Error::Invalid(_) | Error::Other(_)), "{error:?}");
+    for args in [&[][..], &["a".into(), "b".into()]] {
+        let error = txn.query("SELECT id FROM item WHERE id = ?", args).await.unwrap_err();
+        assert!(matches!(error, Error::Invalid(_)), "{error:?}");
+    }
     txn.commit().await.unwrap();
     assert_eq!(super::ids(&store).await, ["x"]);
 }
