@@ -1,3 +1,4 @@
 //! Parts of the `neutrino` program that can be used without its command line.
 
+pub mod embedded;
 pub mod instance;

@@ -5,6 +5,7 @@
 mod database;
 mod logging;
 mod service;
+mod up;
 
 use std::process::ExitCode;
 
@@ -20,6 +21,10 @@ struct Cli {
 
 #[derive(Subcommand)]
 enum Command {
+    /// Run everything on this machine: API, DHCP agent and Linux bridge agent.
+    Up(up::Args),
+    /// Remove everything that `up` and `instance` made on this machine.
+    Cleanup(up::Args),
     /// Serve the API and RPC.
     #[command(visible_alias = "api")]
     Server(Options),
@@ -52,6 +57,8 @@ fn main() -> ExitCode {
     let cli = Cli::parse_from(arguments());
     let done = match cli.command {
         Command::Server(options) => service::server(&options.options),
+        Command::Up(args) => up::run(&args),
+        Command::Cleanup(args) => up::cleanup(&args),
         Command::Instance(args) => neutrino::instance::run(args),
         Command::Db(args) => database::run(args),
     };

@@ -35,14 +35,16 @@ pub fn configuration(program: &str, arguments: &[String], declared: &[config::Op
     let home = std::env::var_os("HOME").map(std::path::PathBuf::from);
     let defaults = default_files(Path::new("/"), home.as_deref(), "neutron", program);
     let config = loader.arguments(arguments, &defaults)?.load()?;
-    let wrong = config.check();
-    if !wrong.is_empty() {
-        let list: Vec<String> = wrong.iter().map(ToString::to_string).collect();
-        anyhow::bail!("the configuration cannot be used:\n  {}", list.join("\n  "));
-    }
+    check(&config)?;
     crate::logging::start(config.get(&options::DEBUG)?, config.get(&options::USE_JSON)?);
     config.warn_unknown(FOREIGN);
     Ok(config)
+}
+
+/// Fails with every option that cannot be used.
+pub fn check(config: &Config) -> anyhow::Result<()> {
+    let wrong: Vec<String> = config.check().iter().map(ToString::to_string).collect();
+    if wrong.is_empty() { Ok(()) } else { anyhow::bail!("the configuration cannot be used:\n  {}", wrong.join("\n  ")) }
 }
 
 /// Ends when the process is asked to: Ctrl-C or SIGTERM.

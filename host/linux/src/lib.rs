@@ -50,3 +50,8 @@ pub use proc::{Process, Program};
 pub use route::Route;
 pub use sysctl::Sysctl;
 pub use types::{IpNet, Mac};
+
+/// Whether this process may do what root may.
+pub fn is_root() -> bool {
+    nix::unistd::Uid::effective().is_root()
+}
