@@ -108,6 +108,8 @@ pub struct Port {
     /// ACTIVE, DOWN or BUILD.
     pub status: String,
     /// How it is to be plugged in, for who may see it.
+    #[serde(default)]
+    pub network_id: String,
     #[serde(rename = "binding:vif_type", default)]
     pub vif_type: Option<String>,
 }

@@ -198,7 +198,13 @@ fn plug(instance: &Instance, port: &Port) -> Result<Netns> {
     }
     inside.link_set(link::set("lo").up())?;
     let spec = LinkSpec::veth(&instance.tap, "eth0").up().peer_netns(&namespace).peer_mac(port.mac_address);
-    Handle::new()?.link_add(&spec)?;
+    let host = Handle::new()?;
+    host.link_add(&spec)?;
+    if port.vif_type.as_deref() == Some("bridge") {
+        // As the compute service's driver does: it makes the network's bridge if it comes first, and plugs the device in.
+        let bridge = host.link_ensure(&LinkSpec::bridge(&linuxbridge::names::bridge(&port.network_id)).up())?;
+        host.link_set(link::set(instance.tap.as_str()).master(bridge))?;
+    }
     inside.link_set(link::set("eth0").up())?;
     Ok(namespace)
 }
