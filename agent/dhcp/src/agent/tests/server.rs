@@ -58,7 +58,8 @@ impl FakeServer {
 
     fn uuid(state: &mut State, kind: &str) -> String {
         state.next += 1;
-        format!("{kind}-0000-4000-8000-{:012x}", state.next)
+        // The beginning differs: devices are named by it.
+        format!("{:08x}-0000-4000-8000-0000{kind}", state.next)
     }
 
     pub fn network(&self) -> Id {

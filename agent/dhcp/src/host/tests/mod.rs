@@ -1,6 +1,7 @@
 //! Real namespaces, a real dnsmasq and real DHCP clients, in a laboratory of namespaces.
 
 mod agent;
+mod leases;
 mod packets;
 
 use std::os::unix::fs::PermissionsExt;
@@ -27,6 +28,8 @@ pub(crate) struct Bench {
 
 impl Bench {
     pub fn new() -> Bench {
+        // A failed test shows what the agent said.
+        let _ = tracing_subscriber::fmt().with_writer(std::io::stderr).with_ansi(false).try_init();
         let lab = Lab::new();
         let host = lab.host(HOST);
         // dnsmasq reads its files as an ordinary user.
@@ -57,7 +60,7 @@ impl Bench {
     /// A machine with the port's MAC, wired to the DHCP port of its network by a bridge, as an L2 agent would.
     pub fn machine(&self, server: &FakeServer, network: &Id, port: &Value) -> Machine {
         let mac: Mac = port["mac_address"].as_str().unwrap().parse().unwrap();
-        let tap = format!("vm{}", &port["id"].as_str().unwrap()[28..]);
+        let tap = format!("vm{}", &port["id"].as_str().unwrap()[..8]);
         let machine = self.lab.machine(&self.host, &tap, &tap, mac);
         self.wire(server, network);
         let handle = self.host.handle();
@@ -87,7 +90,7 @@ impl Bench {
 }
 
 fn bridge(network: &Id) -> String {
-    format!("brq{}", &network[25..])
+    format!("brq{}", &network[..11])
 }
 
 /// A netlink socket in the network's namespace.
