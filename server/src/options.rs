@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
+use admin::quota::Limits;
 use agents::settings::Choice;
 use anyhow::{Context as _, anyhow};
 use config::{Config, Opt, Options};
@@ -94,6 +95,36 @@ static GENEVE_HEADER: Opt<i64> = Opt::int("ml2_type_geneve", "max_header_size")
     .min(0)
     .default("30")
     .help("Bytes that a Geneve header takes with its options.");
+static DEFAULT_QUOTA: Opt<i64> =
+    Opt::int("QUOTAS", "default_quota").default("-1").help("Limit of what has no option of its own; -1 for none.");
+
+/// The limit of one kind of object; below zero for none.
+const fn quota(name: &'static str, default: &'static str) -> Opt<i64> {
+    Opt::int("QUOTAS", name).default(default).help("Most of them that a project may own; -1 for no limit.")
+}
+
+static QUOTA_NETWORK: Opt<i64> = quota("quota_network", "100");
+static QUOTA_SUBNET: Opt<i64> = quota("quota_subnet", "100");
+static QUOTA_PORT: Opt<i64> = quota("quota_port", "500");
+static QUOTA_ROUTER: Opt<i64> = quota("quota_router", "10");
+static QUOTA_ROUTE: Opt<i64> = quota("quota_router_route", "30");
+static QUOTA_FLOATING_IP: Opt<i64> = quota("quota_floatingip", "50");
+static QUOTA_RBAC: Opt<i64> = quota("quota_rbac_policy", "10");
+static QUOTA_GROUP: Opt<i64> = quota("quota_security_group", "10");
+static QUOTA_RULE: Opt<i64> = quota("quota_security_group_rule", "100");
+
+/// By kind of object.
+static QUOTAS: &[(&str, &Opt<i64>)] = &[
+    ("network", &QUOTA_NETWORK),
+    ("subnet", &QUOTA_SUBNET),
+    ("port", &QUOTA_PORT),
+    ("router", &QUOTA_ROUTER),
+    ("router_route", &QUOTA_ROUTE),
+    ("floatingip", &QUOTA_FLOATING_IP),
+    ("rbac_policy", &QUOTA_RBAC),
+    ("security_group", &QUOTA_GROUP),
+    ("security_group_rule", &QUOTA_RULE),
+];
 
 /// All of them.
 pub static OPTIONS: Options = &[
@@ -131,6 +162,16 @@ pub static OPTIONS: Options = &[
     &GRE_RANGES,
     &GENEVE_RANGES,
     &GENEVE_HEADER,
+    &DEFAULT_QUOTA,
+    &QUOTA_NETWORK,
+    &QUOTA_SUBNET,
+    &QUOTA_PORT,
+    &QUOTA_ROUTER,
+    &QUOTA_ROUTE,
+    &QUOTA_FLOATING_IP,
+    &QUOTA_RBAC,
+    &QUOTA_GROUP,
+    &QUOTA_RULE,
 ];
 
 /// What a server is made of.
@@ -144,6 +185,7 @@ pub struct Setup {
     pub agents: Arc<agents::settings::Settings>,
     pub types: TypeOptions,
     pub mechanisms: Vec<String>,
+    pub quotas: Limits,
 }
 
 fn count(value: i64) -> usize {
@@ -209,6 +251,12 @@ impl Setup {
             geneve_ranges: config.get(&GENEVE_RANGES)?,
             geneve_max_header_size: config.get(&GENEVE_HEADER)?,
         };
+        let mut limits = Vec::with_capacity(QUOTAS.len());
+        for (kind, option) in QUOTAS {
+            limits.push((*kind, config.get(*option)?));
+        }
+        let limit_of = |name: &str| limits.iter().find(|(kind, _)| *kind == name).map(|(_, limit)| *limit);
+        let quotas = Limits::new(config.get(&DEFAULT_QUOTA)?, |kind| limit_of(kind.name));
         let host = config.get(&BIND_HOST)?;
         let host = if host.contains(':') && !host.starts_with('[') { format!("[{host}]") } else { host };
         Ok(Setup {
@@ -219,6 +267,7 @@ impl Setup {
             agents: Arc::new(agents),
             types,
             mechanisms: config.get(&MECHANISMS)?,
+            quotas,
         })
     }
 }

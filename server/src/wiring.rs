@@ -3,6 +3,8 @@
 
 use std::sync::Arc;
 
+use admin::quota::{self, Quotas};
+use admin::tag;
 use agents::agent::{AGENT, Agents, Reports};
 use agents::dhcp::{HostedNetworks, Scheduler};
 use agents::{dhcp, l2, zones};
@@ -39,8 +41,11 @@ pub struct Wired {
     pub l2: Arc<l2::Plugin>,
 }
 
-fn entity(resource: &'static Resource, behaviours: Vec<Arc<dyn Behaviour>>) -> anyhow::Result<Entity> {
-    let model = Model::new(resource, EXTENDS.iter().copied())?;
+fn entity(resource: &'static Resource, mut behaviours: Vec<Arc<dyn Behaviour>>) -> anyhow::Result<Entity> {
+    let model = Model::new(resource, EXTENDS.iter().copied().chain(tag::extends()))?;
+    if model.attr("tags").is_some() {
+        behaviours.push(Arc::new(tag::Tagged { of: resource }));
+    }
     Ok(Entity::new(model, behaviours))
 }
 
@@ -50,7 +55,9 @@ pub async fn wire(setup: &Setup, store: Store, bus: &Bus) -> anyhow::Result<Wire
     let l2pop = drivers::mech::L2Population::new(bus.clone());
     let mechanisms = drivers::mech::all(&setup.mechanisms, &l2pop)?;
     let ml2 = Arc::new(Ml2 { settings: setup.network.clone(), types, mechanisms });
+    let quotas = Arc::new(Quotas::new(setup.quotas.clone()));
     let mut txn = store.write().await?;
+    quotas.start(&mut txn).await?;
     for driver in &ml2.types {
         driver.initialize(&mut txn).await.with_context(|| format!("type driver {}", driver.network_type()))?;
     }
@@ -93,7 +100,10 @@ pub async fn wire(setup: &Setup, store: Store, bus: &Bus) -> anyhow::Result<Wire
         Arc::new(HostedNetworks { news: moves.clone() }),
         Arc::new(PoolActions),
         Arc::new(zones::Zones { settings: setup.agents.clone() }),
+        Arc::new(tag::Api::of(&system)),
+        Arc::new(quota::Api { quotas: quotas.clone() }),
     ];
+    system.quota = Some(quotas);
     for extension in [
         standard::EXTENSIONS,
         network::network::EXTENSIONS,
@@ -103,6 +113,8 @@ pub async fn wire(setup: &Setup, store: Store, bus: &Bus) -> anyhow::Result<Wire
         agents::agent::EXTENSIONS,
         zones::EXTENSIONS,
         &[&dhcp::EXTENSION],
+        tag::EXTENSIONS,
+        quota::EXTENSIONS,
         crate::options::EXTENSIONS,
     ]
     .into_iter()

@@ -71,10 +71,10 @@ impl<'a> Op<'a> {
         crate::verbs::list_in_txn(self, &entity, query).await
     }
 
-    /// Creates objects in this transaction, without asking the policy: for work that the server does itself.
+    /// Creates objects in this transaction, without asking the policy and beyond the quota: for work that the server does itself.
     pub async fn create(&mut self, name: &str, objects: Vec<Given>) -> Result<Vec<Record>, Fault> {
         let entity = self.system.entity(name)?;
-        crate::verbs::create_in_txn(self, &entity, objects).await
+        crate::verbs::create_in_txn(self, &entity, objects, crate::verbs::Limit::Counted).await
     }
 
     /// Changes one object in this transaction, without asking the policy.

@@ -30,6 +30,9 @@ pub trait Quota: Send + Sync {
     /// Takes `count` of a quota for the project in the operation's transaction, or refuses with `OverQuota`.
     async fn take(&self, op: &mut Op<'_>, quota: &'static str, project: &str, count: usize) -> Result<(), Fault>;
 
+    /// Counts what the server makes by its own decision, whatever the limit.
+    async fn note(&self, op: &mut Op<'_>, quota: &'static str, project: &str, count: usize) -> Result<(), Fault>;
+
     /// Gives back what a removed object held.
     async fn give_back(&self, op: &mut Op<'_>, quota: &'static str, project: &str, count: usize) -> Result<(), Fault>;
 }

@@ -40,6 +40,16 @@ impl Target for Beside<'_> {
     }
 }
 
+impl Op<'_> {
+    /// Whether the policy lets the context do that to an object, as it does for the verbs: with the attributes of other objects
+    /// that the resource's rules look at.
+    pub async fn allows(&mut self, rule: &str, record: &Record) -> Result<bool, Fault> {
+        let entity = self.system.entity(record.model().resource.name)?;
+        let target = beside(self, &entity, record).await?;
+        Ok(self.system.policy.allows(rule, self.context, &target))
+    }
+}
+
 async fn beside<'a>(op: &mut Op<'_>, entity: &Entity, record: &'a Record) -> Result<Beside<'a>, Fault> {
     let mut more = Vec::new();
     for behaviour in &entity.behaviours {
@@ -127,10 +137,18 @@ fn settle_owner(op: &Op<'_>, entity: &Entity, given: &mut Given) -> Result<(), F
     Ok(())
 }
 
+/// Whether a create is held to the project's quota. What the server makes by its own decision is only counted.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Limit {
+    Held,
+    Counted,
+}
+
 pub(crate) async fn create_in_txn(
     op: &mut Op<'_>,
     entity: &Arc<Entity>,
     mut objects: Vec<Given>,
+    limit: Limit,
 ) -> Result<Vec<Record>, Fault> {
     let resource = entity.model.resource;
     for given in &mut objects {
@@ -148,7 +166,10 @@ pub(crate) async fn create_in_txn(
             }
         }
         for (owner, count) in owners {
-            quota.take(op, name, &owner, count).await?;
+            match limit {
+                Limit::Held => quota.take(op, name, &owner, count).await?,
+                Limit::Counted => quota.note(op, name, &owner, count).await?,
+            }
         }
     }
     let mut ids: Vec<String> = Vec::with_capacity(objects.len());
@@ -473,7 +494,7 @@ impl System {
                 return Err(Fault::forbidden(&rules));
             }
         }
-        let mut records = create_in_txn(&mut op, entity, objects).await?;
+        let mut records = create_in_txn(&mut op, entity, objects, Limit::Held).await?;
         txn.commit().await?;
         hide(self, context, entity, &mut records);
         Ok(records)
