@@ -95,7 +95,8 @@ impl Lab {
 
     pub async fn with(options: Options, settings: Settings) -> Lab {
         let store = Store::open(options).await.unwrap();
-        store::migrate::upgrade(&store, migrations::ALL).await.unwrap();
+        // Injected errors of the database are met here too.
+        while store::migrate::upgrade(&store, migrations::ALL).await.is_err() {}
         Lab::on(store, settings)
     }
 

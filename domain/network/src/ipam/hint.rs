@@ -2,7 +2,7 @@
 //! other servers use the same database and transactions are rolled back; the key in the database decides. What it must not do is
 //! say "full" wrongly, so its owner fills it anew before believing that.
 
-use std::collections::{HashMap, HashSet};
+use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use rand::RngExt;
@@ -17,8 +17,11 @@ struct Hint {
     revision: i64,
     pools: Vec<IpRange>,
     free: IpSet,
-    /// Chosen by transactions that have not ended.
-    pending: HashSet<u128>,
+    /// Chosen by transactions that have not ended, or whose end was not heard of yet; with their number.
+    pending: HashMap<u128, u32>,
+    /// Those of `pending` that the database knows nothing of. They are the last resort: a transaction that takes one waits for the
+    /// other to end, where there is one, and the key decides.
+    contested: IpSet,
 }
 
 /// Hints of all subnets. Cloning gives the same ones.
@@ -44,7 +47,8 @@ impl Hints {
     pub fn choose(&self, subnet_id: &str, revision: i64, lowest: bool) -> Option<Chosen> {
         let mut subnets = self.lock();
         let hint = subnets.get_mut(subnet_id).filter(|hint| hint.revision == revision)?;
-        let number = if lowest { hint.free.first()? } else { any(&hint.free)? };
+        let set = if hint.free.is_empty() { &hint.contested } else { &hint.free };
+        let number = if lowest { set.first()? } else { any(set)? };
         Some(self.chosen(hint, subnet_id, number))
     }
 
@@ -57,7 +61,8 @@ impl Hints {
 
     fn chosen(&self, hint: &mut Hint, subnet_id: &str, number: u128) -> Chosen {
         hint.free.remove(number);
-        hint.pending.insert(number);
+        hint.contested.remove(number);
+        *hint.pending.entry(number).or_default() += 1;
         Chosen { hints: self.clone(), subnet_id: subnet_id.to_owned(), number, kept: false }
     }
 
@@ -72,9 +77,13 @@ impl Hints {
         }
         let mut subnets = self.lock();
         let hint = subnets.entry(subnet_id.to_owned()).or_default();
-        for number in &hint.pending {
-            free.remove(*number);
+        let mut contested = IpSet::default();
+        for number in hint.pending.keys() {
+            if free.remove(*number) {
+                contested.insert(*number);
+            }
         }
+        hint.contested = contested;
         hint.revision = revision;
         hint.pools = pools;
         hint.free = free;
@@ -83,7 +92,7 @@ impl Hints {
     /// An address is free again.
     pub fn release(&self, subnet_id: &str, number: u128) {
         if let Some(hint) = self.lock().get_mut(subnet_id)
-            && !hint.pending.contains(&number)
+            && !hint.pending.contains_key(&number)
         {
             hint.insert_free(number);
         }
@@ -96,6 +105,7 @@ impl Hints {
 
 impl Hint {
     fn insert_free(&mut self, n: u128) {
+        self.contested.remove(n);
         if self.pools.iter().any(|pool| number(pool.first) <= n && n <= number(pool.last)) {
             self.free.insert(n);
         }
@@ -122,7 +132,14 @@ impl Drop for Chosen {
     fn drop(&mut self) {
         let mut subnets = self.hints.lock();
         if let Some(hint) = subnets.get_mut(&self.subnet_id) {
+            if let Some(count) = hint.pending.get_mut(&self.number) {
+                *count -= 1;
+                if *count > 0 {
+                    return;
+                }
+            }
             hint.pending.remove(&self.number);
+            hint.contested.remove(self.number);
             if !self.kept {
                 hint.insert_free(self.number);
             }

@@ -2,6 +2,7 @@ mod choice;
 mod hint;
 mod plan;
 mod pools;
+mod store;
 
 use types::{IpNet, Mac, cidr};
 
