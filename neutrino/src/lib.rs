@@ -1,4 +1,5 @@
 //! Parts of the `neutrino` program that can be used without its command line.
 
+pub mod demo;
 pub mod embedded;
 pub mod instance;

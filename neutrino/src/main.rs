@@ -25,6 +25,8 @@ enum Command {
     Up(up::Args),
     /// Remove everything that `up` and `instance` made on this machine.
     Cleanup(up::Args),
+    /// Watch instances get their networks, in throw-away namespaces.
+    Demo(neutrino::demo::Args),
     /// Serve the API and RPC.
     #[command(visible_alias = "api")]
     Server(Options),
@@ -59,6 +61,7 @@ fn main() -> ExitCode {
         Command::Server(options) => service::server(&options.options),
         Command::Up(args) => up::run(&args),
         Command::Cleanup(args) => up::cleanup(&args),
+        Command::Demo(args) => neutrino::demo::run(&args),
         Command::Instance(args) => neutrino::instance::run(args),
         Command::Db(args) => database::run(args),
     };

@@ -20,6 +20,7 @@
 //! | run a program, start a daemon, both in a namespace; adopt, watch, reload, end | [`proc`], [`Program`], [`Process`] |
 //! | kernel settings, per namespace | [`sysctl`], [`Sysctl`] |
 //! | replace a file whole | [`file::atomic_write`], [`file::write_if_changed`] |
+//! | surroundings that vanish with the program | [`sandbox`] |
 //! | tap devices | [`tap::TapSpec`] |
 //! | real DHCP clients in a namespace | [`dhcp_client::DhcpClient`] |
 //! | IP addresses | [`addr`], [`Handle::addresses`], [`Handle::address_add`], [`Handle::address_delete`] |
@@ -36,6 +37,7 @@ pub mod netns;
 pub mod proc;
 mod ready;
 pub mod route;
+pub mod sandbox;
 pub mod sysctl;
 pub mod tap;
 #[cfg(test)]

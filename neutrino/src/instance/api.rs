@@ -154,6 +154,11 @@ impl Api {
         self.one(Method::GET, "subnet", &format!("/v2.0/subnets/{id}"), None)
     }
 
+    /// Makes an object of any kind, such as a `network` under `networks`, and returns it as the service shows it.
+    pub fn create(&self, name: &str, plural: &str, object: Value) -> Result<Value, ApiError> {
+        self.one(Method::POST, name, &format!("/v2.0/{plural}"), Some(json!({ name: object })))
+    }
+
     /// Makes a port of an instance, bound to a host.
     pub fn create_port(&self, network: &str, name: &str, device: &str, host: &str) -> Result<Port, ApiError> {
         let body = json!({ "port": {
@@ -181,6 +186,13 @@ impl Api {
         }
         let found = self.list::<Agent>("agents", &format!("?host={}", encode(host)))?;
         Ok(found.into_iter().map(|agent| (agent.agent_type, agent.alive)).collect())
+    }
+
+    /// Addresses that the DHCP servers of a network have themselves.
+    pub fn dhcp_addresses(&self, network: &str) -> Result<Vec<std::net::IpAddr>, ApiError> {
+        let query = format!("?network_id={}&device_owner=network:dhcp", encode(network));
+        let ports = self.list::<Port>("ports", &query)?;
+        Ok(ports.iter().flat_map(|port| port.fixed_ips.iter().map(|fixed| fixed.ip_address)).collect())
     }
 
     /// Deletes a port; one that is not there counts as deleted.

@@ -65,9 +65,14 @@ impl fmt::Display for Created {
     }
 }
 
-/// Boots an instance; `progress` gets a line per step. When a step fails, what was made is taken away again, unless
+/// Boots an instance; `progress` gets each step with the time since the request for the port. When a step fails, what was made is taken away again, unless
 /// the request says to keep it.
-pub fn create(api: &Api, store: &Store, request: &Request, progress: &mut dyn FnMut(&str)) -> Result<Created> {
+pub fn create(
+    api: &Api,
+    store: &Store,
+    request: &Request,
+    progress: &mut dyn FnMut(Duration, &str),
+) -> Result<Created> {
     let network = find_network(api, &request.network)?;
     let name = request.name.clone().unwrap_or_else(|| store.free_name());
     check_name(&name)?;
@@ -91,12 +96,16 @@ pub fn create(api: &Api, store: &Store, request: &Request, progress: &mut dyn Fn
         bail!("namespace {} is there already but not ours; choose another name", instance.netns_name());
     }
     store.put(&instance)?;
+    let began = Instant::now();
     let booted = boot(api, store, &mut instance, &host, request.timeout, progress);
     if booted.is_err() {
         if request.keep {
-            progress(&format!("kept for you to look at; take it away with: neutrino instance delete {name}"));
+            progress(
+                began.elapsed(),
+                &format!("kept for you to look at; take it away with: neutrino instance delete {name}"),
+            );
         } else if let Err(error) = super::delete(api, store, &name) {
-            progress(&format!("cannot take it away: {error:#}"));
+            progress(began.elapsed(), &format!("cannot take it away: {error:#}"));
         }
     }
     booted.with_context(|| format!("instance {name} is not up"))
@@ -108,10 +117,10 @@ fn boot(
     instance: &mut Instance,
     host: &str,
     timeout: Duration,
-    progress: &mut dyn FnMut(&str),
+    progress: &mut dyn FnMut(Duration, &str),
 ) -> Result<Created> {
     let start = Instant::now();
-    let mut tell = |what: String| progress(&format!("{:>8.3} s  {what}", start.elapsed().as_secs_f64()));
+    let mut tell = |what: String| progress(start.elapsed(), &what);
 
     let port = api.create_port(&instance.network, &instance.name, &instance.id, host)?;
     instance.port = Some(port.id.clone());

@@ -89,9 +89,9 @@ pub fn run(args: InstanceArgs) -> Result<()> {
         Command::Create { network, name, host, timeout, keep } => {
             need_root("create")?;
             let request = Request { network, name, host, timeout: Duration::from_secs(timeout), keep };
-            let created = create(&api, &store, &request, &mut |step| {
+            let created = create(&api, &store, &request, &mut |after, step| {
                 // Progress is a courtesy: where nobody reads it the work goes on.
-                let _ = writeln!(out, "{step}");
+                let _ = writeln!(out, "{:>8.3} s  {step}", after.as_secs_f64());
             })?;
             writeln!(out, "{created}")?;
         }

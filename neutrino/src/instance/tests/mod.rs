@@ -59,7 +59,7 @@ fn nothing_is_left(service: &Service, store: &Store) {
 fn boots_leases_answers_and_goes() {
     on_a_host(|service, api, store| {
         let mut steps = Vec::new();
-        let created = create(api, store, &request("blue"), &mut |step| steps.push(step.to_owned())).unwrap();
+        let created = create(api, store, &request("blue"), &mut |_, step| steps.push(step.to_owned())).unwrap();
         let want: [IpAddr; 2] = ["192.0.2.77".parse().unwrap(), "2001:db8::77".parse().unwrap()];
         assert_eq!(created.leased, want);
         let instance = store.get("vm1").unwrap();
@@ -80,7 +80,7 @@ fn boots_leases_answers_and_goes() {
         assert!(shown.contains("192.0.2.77, 2001:db8::77  tapaaaaaaaa-00  ACTIVE"), "{shown}");
 
         let taken = Request { name: Some("vm1".to_owned()), ..request("blue") };
-        let error = create(api, store, &taken, &mut |_| {}).unwrap_err();
+        let error = create(api, store, &taken, &mut |_, _| {}).unwrap_err();
         assert!(error.to_string().contains("already"), "{error:#}");
         let client = instance.dhcp(store, &namespace).running(Family::V4).unwrap().unwrap();
         delete(api, store, "vm1").unwrap();
@@ -93,7 +93,7 @@ fn boots_leases_answers_and_goes() {
 #[test]
 fn what_fails_is_explained_and_taken_away() {
     on_a_host(|service, api, store| {
-        let fails = |request: &Request| format!("{:#}", create(api, store, request, &mut |_| {}).unwrap_err());
+        let fails = |request: &Request| format!("{:#}", create(api, store, request, &mut |_, _| {}).unwrap_err());
         let none = fails(&request("green"));
         assert!(none.contains("openstack network create green"), "{none}");
         let several = fails(&request("twin"));
@@ -113,7 +113,7 @@ fn what_fails_is_explained_and_taken_away() {
 #[test]
 fn a_service_that_is_gone_does_not_lose_the_port() {
     on_a_host(|service, api, store| {
-        create(api, store, &request("blue"), &mut |_| {}).unwrap();
+        create(api, store, &request("blue"), &mut |_, _| {}).unwrap();
         let gone = Api::new("http://127.0.0.1:1", Identity::default()).unwrap();
         let error = format!("{:#}", delete(&gone, store, "vm1").unwrap_err());
         assert!(error.contains("delete again") && error.contains("make run"), "{error}");
@@ -123,7 +123,7 @@ fn a_service_that_is_gone_does_not_lose_the_port() {
         delete(api, store, "vm1").unwrap();
         nothing_is_left(service, store);
 
-        create(api, store, &request("blue"), &mut |_| {}).unwrap();
+        create(api, store, &request("blue"), &mut |_, _| {}).unwrap();
         assert_eq!(cleanup(store).unwrap(), 1);
         assert!(Netns::list().unwrap().is_empty() && store.list().unwrap().is_empty());
         assert_eq!(service.ports().len(), 1);
