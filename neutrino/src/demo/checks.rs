@@ -2,6 +2,8 @@
 
 use std::{
     net::IpAddr,
+    sync::atomic::{AtomicBool, Ordering},
+    thread,
     time::{Duration, Instant},
 };
 
@@ -11,7 +13,9 @@ use linux::{Netns, Program};
 use super::paper::Paper;
 
 /// The longest that a ping may take to get through.
-const PATIENCE: Duration = Duration::from_secs(10);
+const PATIENCE: Duration = Duration::from_secs(30);
+/// Between two pings of an instance that is being booted.
+const AGAIN: Duration = Duration::from_millis(5);
 const LIMIT: Duration = Duration::from_secs(30);
 
 /// Checks so far.
@@ -38,17 +42,20 @@ fn ping(from: &Netns, arguments: &[&str], to: IpAddr) -> Result<linux::proc::Out
     Ok(program.run(LIMIT)?)
 }
 
-/// Pings until there is an answer.
-pub fn wait_for_answer(from: &Netns, to: IpAddr) -> Result<()> {
+/// When an address first answers pings from a namespace, which may not be there yet.
+pub fn first_answer(namespace: &str, to: IpAddr, given_up: &AtomicBool) -> Result<Instant> {
     let deadline = Instant::now() + PATIENCE;
     loop {
-        // Short, since the first request of all may be lost to a bridge that is being built.
-        if ping(from, &["-c", "1", "-W", "0.2"], to)?.success() {
-            return Ok(());
+        // Short, since a request may be lost to a bridge that is being built; without an address it fails at once.
+        if let Ok(from) = Netns::open(namespace)
+            && ping(&from, &["-c", "1", "-W", "0.1"], to)?.success()
+        {
+            return Ok(Instant::now());
         }
-        if Instant::now() >= deadline {
-            bail!("{to} does not answer pings within {PATIENCE:?}");
+        if Instant::now() >= deadline || given_up.load(Ordering::Relaxed) {
+            bail!("{to} does not answer pings from {namespace}");
         }
+        thread::sleep(AGAIN);
     }
 }
 

@@ -3,6 +3,7 @@
 use std::{
     net::IpAddr,
     path::Path,
+    sync::atomic::{AtomicBool, Ordering},
     thread,
     time::{Duration, Instant},
 };
@@ -18,7 +19,7 @@ use serde_json::{Value, json};
 
 use super::{
     HOST, STATE,
-    checks::{Checks, is_silent, round_trip, wait_for_answer},
+    checks::{Checks, first_answer, is_silent, round_trip},
     paper::{Paper, time},
 };
 use crate::instance::{self, Api, Created, Identity, Request, Store};
@@ -80,8 +81,14 @@ pub fn play(paper: &Paper, checks: &mut Checks, endpoint: &str) -> Result<()> {
     subnet(&api, paper, "amber", &amber, json!({"ip_version": 4, "cidr": "198.51.100.0/24"}))?;
     subnet(&api, paper, "amber", &amber, json!({"ip_version": 6, "cidr": "2001:db8:a::/64"}))?;
 
-    let booted =
-        [boot(&api, paper, "vm1", "blue")?, boot(&api, paper, "vm2", "blue")?, boot(&api, paper, "vm3", "amber")?];
+    let (of_blue, of_amber) =
+        (wait_for_dhcp(&api, paper, "blue", &blue)?, wait_for_dhcp(&api, paper, "amber", &amber)?);
+
+    let booted = [
+        boot(&api, paper, "vm1", "blue", of_blue)?,
+        boot(&api, paper, "vm2", "blue", of_blue)?,
+        boot(&api, paper, "vm3", "amber", of_amber)?,
+    ];
     print_table(paper, &booted);
     let [vm1, vm2, vm3] = &booted;
 
@@ -150,7 +157,25 @@ fn subnet(api: &Api, paper: &Paper, name: &str, network: &str, mut body: Value) 
     Ok(())
 }
 
-fn boot(api: &Api, paper: &Paper, name: &str, network: &str) -> Result<Booted> {
+/// Waits until the DHCP servers of a network have their addresses; the IPv4 one.
+fn wait_for_dhcp(api: &Api, paper: &Paper, name: &str, network: &str) -> Result<IpAddr> {
+    let deadline = Instant::now() + PATIENCE;
+    loop {
+        let addresses = api.dhcp_addresses(network)?;
+        if let (Some(v4), true) = (addresses.iter().find(|ip| ip.is_ipv4()), addresses.len() >= 2) {
+            let list: Vec<String> = addresses.iter().map(IpAddr::to_string).collect();
+            paper.step(name, &format!("DHCP server at {}", list.join(" and ")));
+            return Ok(*v4);
+        }
+        if Instant::now() >= deadline {
+            bail!("network {name} has no DHCP server");
+        }
+        thread::sleep(LOOK_EVERY);
+    }
+}
+
+/// Boots an instance while pinging a neighbour from it, so that the time of the first answer is known.
+fn boot(api: &Api, paper: &Paper, name: &str, network: &str, neighbour: IpAddr) -> Result<Booted> {
     let store = Store::new(Path::new(STATE));
     let request = Request {
         network: network.to_owned(),
@@ -159,14 +184,24 @@ fn boot(api: &Api, paper: &Paper, name: &str, network: &str) -> Result<Booted> {
         timeout: PATIENCE,
         keep: true,
     };
-    let created = instance::create(api, &store, &request, &mut |_, step| paper.step(name, step))?;
-    let returned = Instant::now();
+    let start = Instant::now();
+    let given_up = AtomicBool::new(false);
+    let (created, answered) = thread::scope(|scope| {
+        let pings = scope.spawn(|| {
+            let answered = first_answer(&instance::netns_name(name), neighbour, &given_up);
+            if answered.is_ok() {
+                paper.step(name, &format!("ping to {neighbour} is answered"));
+            }
+            answered
+        });
+        let created = instance::create(api, &store, &request, &mut |_, step| paper.step(name, step));
+        given_up.store(created.is_err(), Ordering::Relaxed);
+        (created, pings.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic)))
+    });
+    // Why there is no instance is worth more than why it does not ping.
+    let created = created?;
+    let first_ping = answered?.duration_since(start);
     let namespace = created.instance.netns()?;
-    let servers = api.dhcp_addresses(&created.instance.network)?;
-    let server = servers.first().with_context(|| format!("network {network} has no DHCP server"))?;
-    wait_for_answer(&namespace, *server)?;
-    let first_ping = created.leased_after + returned.elapsed();
-    paper.step(name, &format!("ping to {server} is answered"));
     let port = created.instance.port.as_deref().context("an instance has a port")?;
     let status = api.port(port)?.status;
     Ok(Booted { created, namespace, status, first_ping })

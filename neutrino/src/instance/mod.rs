@@ -20,7 +20,7 @@ use linux::Program;
 pub use self::{
     api::{Api, ApiError, Identity},
     create::{Created, Request, create},
-    state::{Instance, Store},
+    state::{Instance, Store, netns_name},
 };
 
 /// `neutrino instance …`.

@@ -121,6 +121,11 @@ impl Store {
     }
 }
 
+/// The name of an instance's namespace.
+pub fn netns_name(instance: &str) -> String {
+    format!("{PREFIX}{instance}")
+}
+
 /// Refuses a name that cannot be a directory and a namespace.
 pub(super) fn check_name(name: &str) -> Result<()> {
     let fits = |c: char| c.is_ascii_alphanumeric() || "-_.".contains(c);
@@ -133,7 +138,7 @@ pub(super) fn check_name(name: &str) -> Result<()> {
 impl Instance {
     /// The name of its namespace.
     pub fn netns_name(&self) -> String {
-        format!("{PREFIX}{}", self.name)
+        netns_name(&self.name)
     }
 
     /// Its namespace.
