@@ -11,6 +11,7 @@ use agents::{dhcp, l2, zones};
 use anyhow::Context as _;
 use messaging::Bus;
 use network::address_scope::{ADDRESS_SCOPE, AddressScopes, NetworkScopes, ON_NETWORK};
+use network::ip_availability::{self, Availabilities};
 use network::ipam::Ipam;
 use network::ml2::Ml2;
 use network::network::{NETWORK, Networks};
@@ -99,6 +100,7 @@ pub async fn wire(setup: &Setup, store: Store, bus: &Bus) -> anyhow::Result<Wire
     system.actions = vec![
         Arc::new(HostedNetworks { news: moves.clone() }),
         Arc::new(PoolActions),
+        Arc::new(Availabilities),
         Arc::new(zones::Zones { settings: setup.agents.clone() }),
         Arc::new(tag::Api::of(&system)),
         Arc::new(quota::Api { quotas: quotas.clone() }),
@@ -109,6 +111,7 @@ pub async fn wire(setup: &Setup, store: Store, bus: &Bus) -> anyhow::Result<Wire
         network::network::EXTENSIONS,
         subnet::EXTENSIONS,
         subnetpool::EXTENSIONS,
+        ip_availability::EXTENSIONS,
         port::EXTENSIONS,
         agents::agent::EXTENSIONS,
         zones::EXTENSIONS,

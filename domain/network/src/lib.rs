@@ -5,6 +5,7 @@
 //! reads).
 
 pub mod address_scope;
+pub mod ip_availability;
 pub mod ipam;
 pub mod ml2;
 pub mod network;

@@ -62,6 +62,7 @@ impl Enforce for Rules {
         context.is_admin
             || match rule {
                 "create_subnet" => is_mine("network:project_id"),
+                "get_network_ip_availability" => false,
                 _ if rule.contains(':') => {
                     rule.starts_with("create_port:fixed_ips") || rule.starts_with("update_port:fixed_ips")
                 }
