@@ -369,7 +369,9 @@ fn filters(op: &Op<'_>, entity: &Entity, query: &Query) -> Result<Vec<Condition>
         let mut empty = false;
         for value in values {
             // An empty value asks for an attribute that is empty.
-            if value.is_empty() || (attr.nullable && value == "None") {
+            // Of numbers and flags nothing is empty.
+            let texts = !matches!(attr.kind, schema::Kind::Bool | schema::Kind::Int { .. });
+            if (value.is_empty() && texts) || (attr.nullable && value == "None") {
                 empty = true;
                 continue;
             }

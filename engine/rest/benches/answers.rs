@@ -71,6 +71,7 @@ async fn main() {
     let system_get = mean(ROUNDS, async || drop(system.get(&context, &entity, &id).await.expect("a thing"))).await;
     let get = mean(ROUNDS, async || assert_eq!(call(&router, "GET", &path, String::new()).await.0, 200)).await;
     println!("get of one: {get:?}, of it the system {system_get:?}");
-    let unknown = mean(ROUNDS, async || assert_eq!(call(&router, "GET", "/v2.0/bogus", String::new()).await.0, 404)).await;
+    let unknown =
+        mean(ROUNDS, async || assert_eq!(call(&router, "GET", "/v2.0/bogus", String::new()).await.0, 404)).await;
     println!("unknown path: {unknown:?}");
 }

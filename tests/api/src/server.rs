@@ -1,0 +1,138 @@
+//! A server in this process, on a port that the system chooses.
+
+use std::net::SocketAddr;
+use std::sync::Arc;
+
+use config::Loader;
+use messaging::{Bus, InProcess};
+use rpc::state::{AgentState, Report, StateClient};
+use serde_json::{Map, Value};
+use server::Setup;
+use store::Store;
+use tokio::runtime::Runtime;
+
+/// Those of the reference whose answers were recorded; sections of a later text go over them.
+const OPTIONS: &str = "\
+[DEFAULT]
+bind_port = 0
+dns_domain = openstackgate.local.
+[database]
+connection = sqlite://
+[ml2]
+type_drivers = flat,vlan,vxlan,gre,geneve,local
+tenant_network_types = vxlan
+mechanism_drivers = openvswitch,linuxbridge,l2population
+[ml2_type_flat]
+flat_networks = public,physnet1
+[ml2_type_vlan]
+network_vlan_ranges = physnet1:100:199,physnet2
+[ml2_type_vxlan]
+vni_ranges = 1:10000
+[ml2_type_gre]
+tunnel_id_ranges = 1:1000
+[ml2_type_geneve]
+vni_ranges = 1:1000
+";
+
+pub struct Server {
+    runtime: Option<Runtime>,
+    running: Option<server::Server>,
+    address: SocketAddr,
+    bus: Bus,
+    store: Store,
+}
+
+/// An agent as it would report itself.
+pub struct Agent {
+    pub agent_type: &'static str,
+    pub binary: &'static str,
+    pub topic: &'static str,
+    pub host: String,
+    pub configurations: Value,
+}
+
+impl Server {
+    pub(crate) fn start(options: &str) -> Server {
+        // So that a failed test shows what the server had to say; a second server of the process finds it done.
+        let _ = tracing_subscriber::fmt()
+            .with_max_level(tracing_subscriber::filter::LevelFilter::WARN)
+            .with_test_writer()
+            .try_init();
+        let loader = Loader::new().declare(server::OPTIONS).text("test", OPTIONS).text("more", options);
+        let config = loader.load().unwrap_or_else(|error| panic!("{options}: {error}"));
+        let setup = Setup::read(&config).unwrap_or_else(|error| panic!("{options}: {error:#}"));
+        let runtime = tokio::runtime::Builder::new_multi_thread()
+            .worker_threads(2)
+            .enable_all()
+            .build()
+            .expect("threads for a server");
+        let bus: Bus = Arc::new(InProcess::default());
+        let (store, running) = runtime.block_on(async {
+            let state = std::env::temp_dir();
+            let store = server::open_store(&setup, &state).await.expect("a database in memory");
+            let running = server::Server::start(&setup, store.clone(), bus.clone()).await;
+            (store, running.unwrap_or_else(|error| panic!("the server does not start: {error:#}")))
+        });
+        let address = running.address;
+        Server { runtime: Some(runtime), running: Some(running), address, bus, store }
+    }
+
+    pub(crate) fn base(&self) -> String {
+        format!("http://{}", self.address)
+    }
+
+    /// The bus between the server and its agents.
+    pub fn bus(&self) -> Bus {
+        self.bus.clone()
+    }
+
+    pub fn store(&self) -> &Store {
+        &self.store
+    }
+
+    /// Runs something that waits, on the server's threads.
+    pub fn wait<T>(&self, future: impl Future<Output = T>) -> T {
+        self.runtime.as_ref().expect("it runs until it is dropped").block_on(future)
+    }
+
+    /// Has an agent report, so that it is known and alive.
+    pub fn report(&self, agent: &Agent) {
+        let configurations: Map<String, Value> = agent.configurations.as_object().cloned().unwrap_or_default();
+        let state = AgentState {
+            agent_type: agent.agent_type.to_owned(),
+            binary: agent.binary.to_owned(),
+            host: agent.host.clone(),
+            topic: agent.topic.to_owned(),
+            availability_zone: Some("nova".to_owned()),
+            configurations,
+            start_flag: true,
+            resource_versions: None,
+            uuid: None,
+            extra: Map::new(),
+        };
+        let time = chrono::Utc::now().naive_utc().format("%Y-%m-%dT%H:%M:%S%.6f").to_string();
+        let client = StateClient::new(self.bus());
+        let context = messaging::Context::admin();
+        let reported = self.wait(client.report_state(&context, Report { agent_state: state }, time));
+        reported.unwrap_or_else(|error| panic!("the report of {} failed: {error}", agent.host));
+    }
+
+    /// Rows of a query, as text; for what the API does not show.
+    pub fn count(&self, sql: &str) -> i64 {
+        self.wait(async {
+            let mut txn = self.store.read().await.expect("a transaction");
+            txn.query_one(sql, &[]).await.expect("a query").expect("a row").int(0)
+        })
+    }
+}
+
+impl Drop for Server {
+    fn drop(&mut self) {
+        if let (Some(runtime), Some(running)) = (self.runtime.take(), self.running.take()) {
+            if let Err(error) = runtime.block_on(running.stop()) {
+                eprintln!("the server did not stop in order: {error:#}");
+            }
+            runtime.shutdown_background();
+        }
+    }
+}

@@ -1,0 +1,6 @@
+//! Black-box tests of the API, named after the cases they settle. One binary, since linking costs more than running.
+
+mod conventions;
+mod networks;
+mod ports;
+mod subnets;
