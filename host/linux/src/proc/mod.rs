@@ -19,8 +19,8 @@ use nix::{
     errno::Errno,
     libc,
     poll::{PollFd, PollFlags, PollTimeout, poll},
-    sys::signal::Signal,
 };
+pub use nix::sys::signal::Signal;
 
 pub use self::program::{Child, Output, Program};
 use crate::{
