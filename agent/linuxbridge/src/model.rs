@@ -33,6 +33,8 @@ pub struct Link {
     /// The bridge, bond or the like whose port it is.
     pub master: Option<String>,
     pub ipv6_disabled: bool,
+    /// The network whose bridge it is, as the agent has labelled it: names hold only a part of the id.
+    pub network: Option<String>,
     /// Addresses of global (on `lo`: or host) scope, with their host bits, in the kernel's order.
     pub addresses: Vec<IpNet>,
     /// Unicast routes through it that the kernel did not make by itself.
@@ -98,6 +100,11 @@ pub enum Op {
     AddBridge {
         name: String,
         mac: Option<Mac>,
+    },
+    /// Says whose bridge it is.
+    Label {
+        name: String,
+        network: String,
     },
     /// Keeps this address from now on, whatever its ports are.
     SetMac {
@@ -220,6 +227,7 @@ impl Link {
             mac: None,
             master: None,
             ipv6_disabled: false,
+            network: None,
             addresses: Vec::new(),
             routes: Vec::new(),
             forwarding: BTreeMap::new(),
@@ -272,6 +280,7 @@ impl Host {
                 self.add(name, Kind::Vxlan(tunnel.clone()))?.mtu = mtu;
             }
             Op::DeleteLink { name } => self.delete(name)?,
+            Op::Label { name, network } => self.get(name)?.network = Some(network.clone()),
             Op::SetMac { name, mac } => self.get(name)?.mac = Some(*mac),
             Op::SetForwarding { name } => match &mut self.get(name)?.kind {
                 Kind::Bridge { forward_delay, stp } => (*forward_delay, *stp) = (0, false),
@@ -409,6 +418,7 @@ impl fmt::Display for Op {
         match self {
             Op::AddBridge { name, mac: None } => write!(f, "add bridge {name}"),
             Op::AddBridge { name, mac: Some(mac) } => write!(f, "add bridge {name} address {mac}"),
+            Op::Label { name, network } => write!(f, "label {name} network {network}"),
             Op::SetMac { name, mac } => write!(f, "set {name} address {mac}"),
             Op::SetForwarding { name } => write!(f, "set bridge {name} stp off forward_delay 0"),
             Op::AddVlan { name, parent, id } => write!(f, "add vlan {name} on {parent} id {id}"),

@@ -35,6 +35,16 @@ impl Server {
         Ok(answer.devices.into_iter().map(|details| (details.device, read(details.state))).collect())
     }
 
+    /// Whether a network is gone.
+    pub async fn is_gone(&self, network: &str) -> Result<bool, CallError> {
+        let (id, host) = (Some(self.agent_id.clone()), Some(self.host.clone()));
+        match self.client.get_network_details(&Context::admin(), network.to_owned(), id, host).await {
+            Ok(_) => Ok(false),
+            Err(error) if error.class() == Some("NetworkNotFound") => Ok(true),
+            Err(error) => Err(error),
+        }
+    }
+
     /// Reports devices; the ones that the server failed to take.
     pub async fn report(&self, reports: &Reports) -> Result<Vec<String>, CallError> {
         let names = |devices: &[String]| devices.iter().map(|name| name.as_str().into()).collect();

@@ -136,6 +136,7 @@ pub fn cleanup(config: &config::Config, host: &Netns) -> Result<Vec<String>, Age
 enum Done {
     Answered(Vec<String>, Result<Vec<(String, Answer)>, CallError>),
     Reported(Reports, Result<Vec<String>, CallError>),
+    Checked(String, Result<bool, CallError>),
 }
 
 struct Agent {
@@ -224,6 +225,11 @@ impl Agent {
                 tracing::warn!("the server took no report, reporting again: {}", chain(&error));
                 self.state.reported(&reports, None, now);
             }
+            Ok(Done::Checked(network, Ok(gone))) => self.state.checked(network, Some(gone), now),
+            Ok(Done::Checked(network, Err(error))) => {
+                tracing::debug!(network.id = network, "the server did not say whether it exists: {}", chain(&error));
+                self.state.checked(network, None, now);
+            }
             Err(error) => tracing::error!("a call to the server broke: {error}"),
         }
     }
@@ -276,6 +282,13 @@ impl Agent {
             self.calls.spawn(async move {
                 let failed = server.report(&reports).await;
                 Done::Reported(reports, failed)
+            });
+        }
+        if let Some(network) = self.state.take_check(&self.host, now) {
+            let server = self.server.clone();
+            self.calls.spawn(async move {
+                let gone = server.is_gone(&network).await;
+                Done::Checked(network, gone)
             });
         }
         if let Some(reporter) = self.reporter.as_ref().filter(|_| self.state.is_settled()) {

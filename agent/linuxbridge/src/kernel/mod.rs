@@ -25,6 +25,9 @@ use crate::{
     settings::Settings,
 };
 
+/// Before the network's id in the alias of a bridge, as `ip link` shows it.
+const LABEL: &str = "network:";
+
 /// What was learned of a tunnel device's tables, by its index.
 type Tables = HashMap<u32, (BTreeMap<Mac, BTreeSet<IpAddr>>, BTreeMap<IpAddr, Mac>)>;
 
@@ -85,6 +88,7 @@ impl Kernel {
             seen.mac = link.mac;
             seen.master = name(link.master);
             seen.ipv6_disabled = link.ipv6_disabled;
+            seen.network = link.alias.strip_prefix(LABEL).map(str::to_owned);
             host.links.insert(link.name.clone(), seen);
         }
         for address in self.handle.addresses(None)? {
@@ -242,6 +246,9 @@ impl Kernel {
             }
             Op::SetForwarding { name } => {
                 handle.batch(link::forward_at_once(index(name)?)).into_iter().collect::<linux::Result<()>>()?;
+            }
+            Op::Label { name, network } => {
+                handle.link_set(link::set(index(name)?).alias(&format!("{LABEL}{network}")))?;
             }
             Op::SetMac { name, mac } => handle.link_set(link::set(index(name)?).mac(*mac))?,
             Op::SetUp { name, up: true } => handle.link_set(link::set(index(name)?).up())?,

@@ -54,6 +54,7 @@ fn turn(kernel: &mut Kernel, settings: &Settings, desired: &Desired) -> Plan {
         let seen = seen.links.get(name).unwrap_or_else(|| panic!("{name} is missing"));
         assert_eq!(seen.master, expected.master, "{name}");
         assert_eq!(seen.up, expected.up, "{name}");
+        assert_eq!(seen.network, expected.network, "{name}");
         assert_eq!(seen.ipv6_disabled, expected.ipv6_disabled, "{name}");
         let sorted = |addresses: &[types::IpNet]| BTreeSet::from_iter(addresses.iter().copied());
         assert_eq!(sorted(&seen.addresses), sorted(&expected.addresses), "{name}");

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use types::{IpNet, Mac};
 
-use super::{Attempt, Built, Planner};
+use super::{Attempt, Built, Planner, Subject};
 use crate::{
     desired::{Network, Segment},
     model::{Kind, Op, Route, Tunnel},
@@ -114,6 +114,11 @@ impl Planner<'_> {
             Some(Kind::Bridge { forward_delay: 0, stp: false }) => {}
             Some(Kind::Bridge { .. }) => self.emit(Op::SetForwarding { name: name.to_owned() })?,
             Some(_) => return Err(format!("{name} exists and is not a bridge; rename it")),
+        }
+        if let Subject::Network(id) = &self.subject
+            && self.host.link(name).is_some_and(|link| link.network.as_ref() != Some(id))
+        {
+            self.emit(Op::Label { name: name.to_owned(), network: id.clone() })?;
         }
         if let Some(mac) = mac
             && self.host.link(name).is_some_and(|link| link.mac != Some(mac))

@@ -9,7 +9,7 @@
 //! Reproduces `scan_devices` and `treat_devices_*` of `_common_agent.py`, as one state instead of sets carried along.
 
 use std::{
-    collections::{BTreeMap, BTreeSet},
+    collections::{BTreeMap, BTreeSet, VecDeque},
     net::IpAddr,
     time::{Duration, Instant},
 };
@@ -32,6 +32,8 @@ const BATCH: usize = 100;
 const COMPUTE: &str = "compute:";
 /// Pauses before asking again about a device that the server does not know: it may be somebody else's.
 const UNKNOWN: (Duration, Duration) = (Duration::from_secs(2), Duration::from_secs(300));
+/// Between two rounds of asking whether networks without devices still exist.
+const IDLE_CHECK: Duration = Duration::from_secs(600);
 /// Pauses before trying a step again that the kernel refused.
 const REFUSED: (Duration, Duration) = (Duration::from_secs(1), Duration::from_secs(60));
 /// Pauses before calling a server again that failed to answer.
@@ -129,6 +131,12 @@ pub struct State {
     asking: BTreeSet<String>,
     /// Networks deleted while the server was being asked: its answer may still speak of them.
     outdated: BTreeSet<String>,
+    /// Networks that have a bridge and no device here, to be asked about: the word of their end may have been lost.
+    idle: VecDeque<String>,
+    /// One of them is being asked about.
+    checking: bool,
+    /// When the next round of that begins.
+    next_check: Option<Instant>,
     /// Gone from the host, to be reported down.
     gone: BTreeSet<String>,
     /// To be reported, as of the last turn.
@@ -155,6 +163,9 @@ impl State {
             questions: BTreeSet::new(),
             asking: BTreeSet::new(),
             outdated: BTreeSet::new(),
+            idle: VecDeque::new(),
+            checking: false,
+            next_check: None,
             gone: BTreeSet::new(),
             held: BTreeMap::new(),
             due: BTreeMap::new(),
@@ -194,14 +205,18 @@ impl State {
             }
             tracing::info!(device.name = name, device.index = link.index, "device appeared");
             self.forget(name);
-            self.gone.remove(name);
+            let before = self.taps.get(name);
             let tap = Tap {
                 index: link.index,
                 since: now,
-                asked: false,
+                // Of the device before, under this name, the server has not yet heard the end.
+                asked: self.gone.remove(name)
+                    || before.is_some_and(|tap| tap.asked)
+                    || self.asking.contains(name)
+                    || self.reporting.contains_key(name),
                 owner: String::new(),
                 reported: None,
-                answers: self.taps.get(name).map_or(0, |tap| tap.answers + 1),
+                answers: before.map_or(0, |tap| tap.answers + 1),
                 again: Pause::new(UNKNOWN.0, UNKNOWN.1),
             };
             self.taps.insert(name.clone(), tap);
@@ -272,6 +287,7 @@ impl State {
             }
             Notice::Resync => {
                 self.refresh_tunnels = self.l2_population.is_some();
+                self.next_check = None;
                 let all: Vec<String> = self.taps.keys().cloned().collect();
                 for name in all {
                     self.ask(&name);
@@ -408,6 +424,46 @@ impl State {
                     forwarding.adopt(link);
                 }
                 self.desired.networks.insert(id, Network { segment, mtu, forwarding });
+            }
+        }
+    }
+
+    /// A network to ask about, once everything else is settled: it has a bridge here and nothing in it. The caller must
+    /// come back with [`State::checked`].
+    pub fn take_check(&mut self, host: &Host, now: Instant) -> Option<String> {
+        if self.checking || !self.is_settled() || !self.ask_pause.is_over(now) {
+            return None;
+        }
+        if self.idle.is_empty() && self.next_check.is_none_or(|at| now >= at) {
+            self.next_check = Some(now + IDLE_CHECK);
+            let used = self.desired.used_networks();
+            let mut taken: BTreeSet<&str> = BTreeSet::new();
+            for (_, port) in host.links.iter().filter(|(name, _)| names::is_tap(name)) {
+                taken.extend(port.master.as_deref());
+            }
+            let bridges = host.links.iter().filter(|(name, _)| !taken.contains(name.as_str()));
+            let labelled = bridges.filter_map(|(name, link)| Some((name, link.network.as_ref()?)));
+            // A label on anything else is not ours.
+            let ours = labelled.filter(|(name, id)| **name == names::bridge(id) && !used.contains(id.as_str()));
+            self.idle = ours.map(|(_, id)| id.clone()).collect();
+        }
+        let next = self.idle.pop_front()?;
+        self.checking = true;
+        Some(next)
+    }
+
+    /// What the server said of a network: it is gone, it is there, or (`None`) nothing.
+    pub fn checked(&mut self, id: String, gone: Option<bool>, now: Instant) {
+        self.checking = false;
+        match gone {
+            Some(true) if !self.desired.used_networks().contains(id.as_str()) => {
+                tracing::info!(network.id = id, "the network was deleted unnoticed");
+                self.notice(Notice::NetworkGone(id));
+            }
+            Some(_) => {}
+            None => {
+                self.idle.push_back(id);
+                self.ask_pause.begin(now);
             }
         }
     }
@@ -569,7 +625,10 @@ impl State {
         let gone = self.gone.iter().any(|name| !self.asking.contains(name));
         let tell = (!self.due.is_empty() || gone).then_some(now);
         let tell = tell.filter(|_| self.reporting.is_empty()).map(|at| self.report_pause.due().unwrap_or(at).max(at));
-        impatient.chain(refused).chain(ask).chain(tell).min()
+        let check = if self.idle.is_empty() { self.next_check.unwrap_or(now) } else { now };
+        let check = Some(check).filter(|_| self.is_settled() && !self.checking);
+        let check = check.map(|at| self.ask_pause.due().unwrap_or(at).max(at));
+        impatient.chain(refused).chain(ask).chain(tell).chain(check).min()
     }
 }
 

@@ -93,6 +93,7 @@ pub struct Book {
     pub broken: bool,
     /// Devices whose details or reports fail.
     pub failing: BTreeSet<String>,
+    pub networks_gone: BTreeSet<String>,
     /// The next report of state is answered with "revived".
     pub revive: bool,
     /// Tunnel address of each host; with it, the server does l2 population.
@@ -236,11 +237,15 @@ impl L2Plugin for Plugin {
     async fn get_network_details(
         &self,
         _: &Context,
-        _: String,
+        network: String,
         _: Option<String>,
         _: Option<String>,
     ) -> Result<Encoded<NetworkView>, RemoteFault> {
-        Err(RemoteFault::no_such_method("get_network_details"))
+        self.fails()?;
+        if self.book().networks_gone.contains(&network) {
+            return Err(RemoteFault::neutron("NetworkNotFound", format!("network {network} is gone"), Map::new()));
+        }
+        Ok(Encoded::json(json!({"id": network})))
     }
 
     async fn update_device_down(

@@ -168,6 +168,29 @@ fn a_network_that_cannot_be_built_leaves_nothing_and_can_be_mended() {
 }
 
 #[test]
+fn a_network_deleted_while_nobody_listened_is_taken_down_later() {
+    let (lab, world) = (Lab::new(), World::new());
+    let host = host(&lab, "a");
+    let agent = world.agent(&host, INI);
+    let (one, mut two) = (port(1, "a"), port(2, "a"));
+    (two.network, two.segmentation_id) = (network(2), Some(1002));
+    for port in [&one, &two] {
+        world.put(port);
+        let machine = plug(&lab, &host, port);
+        world.wait(port, "ACTIVE");
+        machine.off();
+        world.wait(port, "DOWN");
+    }
+    world.stop(agent);
+    world.book().networks_gone.insert(one.network.clone());
+    world.book().broken = true;
+    let _agent = world.agent(&host, INI);
+    world.book().broken = false;
+    eventually(SOON, || !exists(&host, &one.bridge()) && !exists(&host, "vxlan-1001"));
+    assert!(exists(&host, &two.bridge()) && exists(&host, "vxlan-1002"), "one that lives on stays");
+}
+
+#[test]
 fn mistakes_in_the_configuration_end_the_start() {
     let (lab, world) = (Lab::new(), World::new());
     let host = host(&lab, "a");

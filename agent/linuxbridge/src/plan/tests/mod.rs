@@ -113,6 +113,7 @@ fn a_flat_network_takes_the_hosts_addresses_along() {
     let plan = settle(&settings(), &desire(flat(), 1500), &mut host);
     insta::assert_snapshot!(plan, @r"
     add bridge brq86349e14-ea address fa:16:3e:00:00:ee
+    label brq86349e14-ea network 86349e14-eafd-4798-b475-0b82ac4ed47d
     set brq86349e14-ea up
     add address 192.0.2.10/24 to brq86349e14-ea
     add address 2001:db8:1::10/64 to brq86349e14-ea
@@ -162,6 +163,7 @@ fn a_vlan_network_gets_a_sub_interface() {
     set p1.100 ipv6 off
     set p1.100 up
     add bridge brq86349e14-ea
+    label brq86349e14-ea network 86349e14-eafd-4798-b475-0b82ac4ed47d
     set brq86349e14-ea ipv6 off
     set p1.100 master brq86349e14-ea
     set brq86349e14-ea up
@@ -187,6 +189,7 @@ fn a_sub_interface_that_had_an_address_stays() {
     let segment = Segment::Vlan { physical: "physnet1".to_owned(), id: 100 };
     insta::assert_snapshot!(settle(&settings(), &desire(segment.clone(), 1500), &mut host), @r"
     add bridge brq86349e14-ea
+    label brq86349e14-ea network 86349e14-eafd-4798-b475-0b82ac4ed47d
     set brq86349e14-ea ipv6 off
     set brq86349e14-ea up
     add address 198.51.100.1/24 to brq86349e14-ea
@@ -221,6 +224,7 @@ fn lb_vxlan_local_ip() {
     let vxlan = Segment::Vxlan { vni: 77 };
     insta::assert_snapshot!(settle(&settings(), &desire(vxlan.clone(), 1450), &mut host), @r"
     add bridge brq86349e14-ea
+    label brq86349e14-ea network 86349e14-eafd-4798-b475-0b82ac4ed47d
     set brq86349e14-ea ipv6 off
     add vxlan vxlan-77 id 77 dev lo local 192.0.2.201 dstport 8472
     set vxlan-77 mtu 1450
@@ -237,12 +241,14 @@ fn lb_vxlan_local_ip() {
     // Without a responder no proxy, with one a proxy; with multicast a group.
     let mut responder = settings();
     responder.vxlan.as_mut().unwrap().arp_responder = true;
-    let add = settle(&responder, &desire(vxlan.clone(), 1450), &mut host).steps[1].op.to_string();
+    let add = settle(&responder, &desire(vxlan.clone(), 1450), &mut host).steps;
+    let add = add.iter().find(|step| matches!(step.op, Op::AddVxlan { .. })).unwrap().op.to_string();
     assert_eq!(add, "add vxlan vxlan-77 id 77 dev lo local 192.0.2.201 dstport 8472 proxy");
     let mut multicast = settings();
     let section = multicast.vxlan.as_mut().unwrap();
     (section.l2_population, section.group) = (false, Some("239.0.0.0/8".parse().unwrap()));
-    let add = settle(&multicast, &desire(vxlan, 1450), &mut host).steps[1].op.to_string();
+    let add = settle(&multicast, &desire(vxlan, 1450), &mut host).steps;
+    let add = add.iter().find(|step| matches!(step.op, Op::AddVxlan { .. })).unwrap().op.to_string();
     assert_eq!(add, "add vxlan vxlan-77 id 77 dev lo local 192.0.2.201 group 239.0.0.77 dstport 8472");
 }
 
@@ -421,6 +427,7 @@ fn a_device_in_a_foreign_bridge_stays_there() {
     let plan = settle(&settings(), &desire(Segment::Local, 1500), &mut host);
     insta::assert_snapshot!(plan, @r"
     add bridge brq86349e14-ea
+    label brq86349e14-ea network 86349e14-eafd-4798-b475-0b82ac4ed47d
     set brq86349e14-ea ipv6 off
     set brq86349e14-ea up
     problem: device tap703569fc-e6: tap703569fc-e6 belongs to br-mine, which is not this agent's; take it out of there
@@ -451,6 +458,7 @@ fn a_flat_network_that_replaces_another_inherits_the_interface() {
     desired.devices.get_mut(TAP).unwrap().network = OTHER.to_owned();
     insta::assert_snapshot!(settle(&settings(), &desired, &mut host), @r"
     add bridge brq11111111-22 address fa:16:3e:00:00:ee
+    label brq11111111-22 network 11111111-2222-4798-b475-0b82ac4ed47d
     set brq11111111-22 up
     add address 192.0.2.10/24 to brq11111111-22
     add address 2001:db8:1::10/64 to brq11111111-22
