@@ -1,7 +1,7 @@
 //! The domain as a system on a private database, for tests that read like requests.
 
 use std::collections::HashSet;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex};
 
 use async_trait::async_trait;
 use policy::{Context, Enforce, Target};
@@ -81,8 +81,20 @@ impl Enforce for Rules {
     }
 }
 
+/// Notes which ports changed, as those do who tell agents.
+struct Listener(Arc<Mutex<Vec<String>>>);
+
+#[async_trait]
+impl Behaviour for Listener {
+    async fn updated(&self, _op: &mut Op<'_>, _old: &Record, new: &Record) -> Result<(), Fault> {
+        self.0.lock().unwrap().push(new.id().to_owned());
+        Ok(())
+    }
+}
+
 pub struct Lab {
     pub system: Arc<System>,
+    heard: Arc<Mutex<Vec<String>>>,
 }
 
 fn entity(resource: &'static Resource, extends: &[&'static Extend], behaviours: Vec<Arc<dyn Behaviour>>) -> Entity {
@@ -103,6 +115,7 @@ impl Lab {
 
     /// Another server on the same database.
     pub fn on(store: Store, settings: Settings) -> Lab {
+        let heard = Arc::new(Mutex::new(Vec::new()));
         let ipam = Ipam::new(&settings.ipam_driver).unwrap();
         let types: Vec<Arc<dyn TypeDriver>> = vec![Arc::new(Plain("local")), Arc::new(Plain("vlan"))];
         let ml2 = Arc::new(Ml2 { settings: Arc::new(settings), types, mechanisms: Vec::new() });
@@ -113,10 +126,10 @@ impl Lab {
             vec![Arc::new(Networks { ml2: ml2.clone() }), Arc::new(NetworkScopes)],
         ));
         system.add(entity(&SUBNET, &[], vec![Arc::new(Subnets { ml2: ml2.clone(), ipam: ipam.clone() })]));
-        system.add(entity(&PORT, &[], vec![Arc::new(Ports { ml2, ipam })]));
+        system.add(entity(&PORT, &[], vec![Arc::new(Ports { ml2, ipam }), Arc::new(Listener(heard.clone()))]));
         system.add(entity(&SUBNETPOOL, &[], vec![Arc::new(SubnetPools)]));
         system.add(entity(&ADDRESS_SCOPE, &[], vec![Arc::new(AddressScopes)]));
-        Lab { system: Arc::new(system) }
+        Lab { system: Arc::new(system), heard }
     }
 
     pub fn admin(&self) -> As {
@@ -127,6 +140,11 @@ impl Lab {
     pub fn member(&self, project: &str) -> As {
         let context = Context { project_id: project.into(), roles: vec!["member".into()], ..Context::default() };
         As { system: self.system.clone(), context }
+    }
+
+    /// The ports that changed since the last call.
+    pub fn heard(&self) -> Vec<String> {
+        std::mem::take(&mut self.heard.lock().unwrap())
     }
 
     /// One cell of the database, as text.

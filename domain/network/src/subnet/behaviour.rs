@@ -146,7 +146,12 @@ impl Subnets {
                 Some(gateway)
             }
             None if given.named(GATEWAY_IP.name) => None,
-            None => Some(default_gateway(&net, from_pool)),
+            None => {
+                let gateway = default_gateway(&net, from_pool);
+                // The second address of a /31 is its broadcast address too.
+                check::gateway(gateway, version, Some(&net)).map_err(|_| faults::no_default_gateway(gateway, net))?;
+                Some(gateway)
+            }
         };
         let list = match record.get(ALLOCATION_POOLS) {
             Some(list) if !list.is_empty() => {

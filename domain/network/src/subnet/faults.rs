@@ -37,6 +37,16 @@ pub fn gateway_in_use(gateway: impl Display, port_id: &str) -> Fault {
     )
 }
 
+pub fn no_default_gateway(gateway: impl Display, net: impl Display) -> Fault {
+    Fault::conflict(
+        "IpamValueInvalid",
+        format!(
+            "Gateway IP {gateway} cannot be the network or broadcast IP address {net}; set gateway_ip to null, or to an address \
+             outside of the subnet."
+        ),
+    )
+}
+
 pub fn too_many_nameservers(subnet_id: &str, limit: usize) -> Fault {
     let message = format!(
         "Unable to complete operation for {subnet_id}. The number of DNS nameservers exceeds the limit {limit}."

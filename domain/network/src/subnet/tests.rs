@@ -323,8 +323,10 @@ async fn slaac_subnet_late_add_remove() {
     assert!(with["revision_number"].as_i64() > port["revision_number"].as_i64());
     assert_eq!(ips(&admin.get("port", &router).await.unwrap()).split(' ').count(), 1, "router ports get none");
     lab.check_addresses().await;
+    assert!(lab.heard().contains(&id(&port)), "those who react to ports are told");
 
     admin.delete("subnet", &six).await.unwrap();
+    assert!(lab.heard().contains(&id(&port)));
     let without = admin.get("port", &id(&port)).await.unwrap();
     assert_eq!(ips(&without), ips(&port));
     assert!(without["revision_number"].as_i64() > with["revision_number"].as_i64());
@@ -384,7 +386,10 @@ async fn dhcp_cannot_be_switched_off_under_ipv6_modes() {
     let subnet = id(&admin.slaac(&network, "2001:db8::/64").await);
     let fault = admin.update("subnet", &subnet, json!({"enable_dhcp": false})).await.unwrap_err();
     assert_eq!(told(&fault), error(400, "InvalidInput"));
-    let small = id(&admin.subnet(&network, json!({"cidr": "192.0.2.0/31", "enable_dhcp": false})).await);
+    let small =
+        id(&admin.subnet(&network, json!({"cidr": "192.0.2.0/31", "enable_dhcp": false, "gateway_ip": null})).await);
+    let body = json!({"network_id": network, "ip_version": 4, "cidr": "198.51.100.0/31", "enable_dhcp": false});
+    assert_eq!(admin.try_create("subnet", body).await, error(409, "IpamValueInvalid"));
     let fault = admin.update("subnet", &small, json!({"enable_dhcp": true})).await.unwrap_err();
     assert_eq!(told(&fault), error(400, "InvalidInput"));
 }

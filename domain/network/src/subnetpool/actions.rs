@@ -113,9 +113,7 @@ async fn onboard(op: &mut Op<'_>, record: &Record, body: &Value) -> Result<Value
     let Some(network_id) = body.get("network_id").and_then(Value::as_str) else {
         return Err(Fault::invalid_input("Invalid input for operation: network_id must be specified."));
     };
-    let sql = "SELECT project_id FROM networks WHERE id = ?";
-    let row = op.txn.query_one(sql, &[network_id.into()]).await?;
-    let owner = row.ok_or_else(|| faults::network_not_found(network_id))?.text(0);
+    let owner = op.get_visible("network", network_id).await?.project().to_owned();
     // Whoever only sees a network must not move the subnets of others into a pool of his own.
     if !op.context.is_admin && owner != op.context.project_id {
         return Err(Fault::forbidden("onboard_network_subnets"));

@@ -72,6 +72,11 @@ pub fn too_long(length: i64, max: i64) -> Fault {
     )
 }
 
+/// A length that no prefix of the family has.
+pub fn no_prefix(length: i64, version: i64) -> Fault {
+    bad("AddrFormatError", format!("/{length} is no prefix length of IPv{version}."))
+}
+
 pub fn too_short(length: i64, min: i64) -> Fault {
     bad(
         "MinPrefixSubnetAllocationError",
@@ -89,8 +94,4 @@ pub fn quota(used: impl Display, wanted: impl Display, quota: i64) -> Fault {
 /// The reference has no status for it and answers 500; a pool without room is the user's to know.
 pub fn no_room(why: impl Display) -> Fault {
     Fault::conflict("SubnetAllocationError", format!("Failed to allocate subnet: {why}."))
-}
-
-pub fn network_not_found(network_id: &str) -> Fault {
-    Fault::not_found("NetworkNotFound", format!("Network {network_id} could not be found."))
 }

@@ -89,6 +89,9 @@ impl Pool {
         gateway: Option<IpAddr>,
     ) -> Result<IpNet, Fault> {
         let length = net.map_or_else(|| length.unwrap_or(self.bounds.default), |net| i64::from(net.prefix_len()));
+        if length > bounds::bits(self.ip_version) {
+            return Err(faults::no_prefix(length, self.ip_version));
+        }
         self.bounds.check(length)?;
         // The bounds are within the family's.
         let short = u8::try_from(length).unwrap_or(0);

@@ -201,7 +201,7 @@ async fn subnet_gateway_from_pool() {
     assert_eq!(admin.try_create("subnet", body(json!({"prefixlen": 25}))).await, no_room);
     let too_long = error(400, "MaxPrefixSubnetAllocationError");
     assert_eq!(admin.try_create("subnet", body(json!({"prefixlen": 29}))).await, too_long);
-    assert_eq!(admin.try_create("subnet", body(json!({"prefixlen": 77}))).await, too_long);
+    assert_eq!(admin.try_create("subnet", body(json!({"prefixlen": 77}))).await, error(400, "AddrFormatError"));
     assert_eq!(
         admin.try_create("subnet", body(json!({"prefixlen": 7}))).await,
         error(400, "MinPrefixSubnetAllocationError")
@@ -373,5 +373,15 @@ mod actions {
         assert_eq!(told(&act(json!({})).await.unwrap_err()), error(400, "InvalidInput"));
         let absent = json!({"network_id": "11111111-2222-4333-8444-555555555555"});
         assert_eq!(told(&act(absent).await.unwrap_err()), error(404, "NetworkNotFound"));
+
+        // Others must not move what they only see, nor hear of what they do not see.
+        let two = lab.member("two");
+        let own = id(&super::pool(&two, json!({"prefixes": ["203.0.113.0/24"]})).await);
+        let shared = id(&admin.create("network", json!({"shared": true})).await.unwrap());
+        for (network, want) in [(network, error(404, "NetworkNotFound")), (shared, error(403, "PolicyNotAuthorized"))] {
+            let body = json!({"network_id": network});
+            let fault = call(&lab, &two.context, "onboard_network_subnets", &own, body).await.unwrap_err();
+            assert_eq!(told(&fault), want);
+        }
     }
 }
