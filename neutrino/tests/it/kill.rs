@@ -284,7 +284,7 @@ fn run(state: &Path) {
             timeout: Duration::from_secs(30),
             keep: false,
         };
-        instance::create(&api, &store, &request, &mut |_| {}).unwrap()
+        instance::create(&api, &store, &request, &mut |_, _| {}).unwrap()
     };
     let (_first, second) = (boot("one"), boot("two"));
     let log = state.join("ping");

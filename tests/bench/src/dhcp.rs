@@ -86,7 +86,7 @@ async fn networks(state: &Path, count: usize) -> anyhow::Result<()> {
     let api = Api::new(&format!("http://{}", embedded.address()), instance::Identity::default())?;
     let request = Request { network, name: Some("warm".into()), host: None, timeout: PATIENCE, keep: false };
     let store = Store::new(state);
-    let created = tokio::task::spawn_blocking(move || instance::create(&api, &store, &request, &mut |_| {})).await??;
+    let created = tokio::task::spawn_blocking(move || instance::create(&api, &store, &request, &mut |_, _| {})).await??;
     row(
         "  restart with them: start to a new port's lease",
         &format!(
@@ -127,7 +127,7 @@ async fn ports(state: &Path, rounds: usize) -> anyhow::Result<()> {
                     timeout: PATIENCE,
                     keep: false,
                 };
-                let created = instance::create(&api, &store, &request, &mut |_| {})?;
+                let created = instance::create(&api, &store, &request, &mut |_, _| {})?;
                 instance::delete(&api, &store, &name)?;
                 Ok((created.active_after.as_secs_f64() * 1000.0, created.leased_after.as_secs_f64() * 1000.0))
             })
