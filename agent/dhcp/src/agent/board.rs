@@ -202,7 +202,7 @@ impl Board {
         let known = Arc::make_mut(known);
         take_addresses(known, &port);
         known.ports.insert(port.id.clone(), port);
-        if !needs_host && !(ours && !same) {
+        if !needs_host && (!ours || same) {
             // Host files have no line of it; other files follow with the next change.
             return;
         }

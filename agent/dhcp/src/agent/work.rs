@@ -178,8 +178,8 @@ impl Agent {
     }
 
     /// Puts the network in place; `false` when dnsmasq may not be told of the files yet and a later round has to.
-    async fn serve(self: &Arc<Self>, network: &Network) -> Result<bool, WorkError> {
-        let (network, own) = port::ensure(&self.plugin, network, &self.device_id(&network.id)).await?;
+    async fn serve(self: &Arc<Self>, network: &Arc<Network>) -> Result<bool, WorkError> {
+        let (network, own) = port::ensure(&self.plugin, Arc::clone(network), &self.device_id(&network.id)).await?;
         self.board.put_own_port(&network.id, own.clone());
         let id = network.id.clone();
         let agent = Arc::clone(self);

@@ -210,10 +210,9 @@ impl Host for FakeHost {
     fn exited(&self, pid: i32) -> BoxFuture<'static, ()> {
         let ended = self.state().ended.get(&pid).cloned();
         Box::pin(async move {
-            match ended {
-                Some(ended) => ended.notified().await,
-                // Ended before anybody looked.
-                None => {}
+            // Else it ended before anybody looked.
+            if let Some(ended) = ended {
+                ended.notified().await;
             }
         })
     }

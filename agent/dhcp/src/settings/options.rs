@@ -224,6 +224,7 @@ mod tests {
             txt_record: "a,b".into(),
             isolated_metadata: true,
             force_metadata: true,
+            as_root: false,
         };
         assert_eq!(settings, expected);
         let pause = Duration::from_secs;
