@@ -111,8 +111,9 @@ fn ten_thousand_ports_do_not_stop_dhcp() {
         let (answers, silence) = asking.await.unwrap();
         eprintln!("5 ports among {size}: ready after {took:?}; {answers} answers, none for {silence:?} at most");
         assert!(answers > 10);
-        // On an idle machine below 50 ms; a reload by itself is seconds, whatever the machine.
-        assert!(silence < took / 3 && silence < Duration::from_secs(1), "{silence:?} of {took:?}");
+        // Nearly all of the time is dnsmasq reading its files. On an idle machine the silence is below 50 ms; on a busy
+        // one everything takes longer alike.
+        assert!(silence < took / 3, "{silence:?} of {took:?}");
         assert_eq!(bench.pid(&network), pid, "the same process");
         let pid_file = format!("--pid-file={}", bench.settings.confs.join(&*network).join("relief.pid").display());
         eventually("the second one is gone", || proc::find(|args| args.contains(&pid_file)).unwrap().is_empty()).await;
