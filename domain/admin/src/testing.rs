@@ -245,8 +245,9 @@ impl As<'_> {
         panic!("{method:?} {path} has no endpoint");
     }
 
-    pub async fn get(&self, path: &str) -> Value {
-        self.send(Method::Get, path, None).await.unwrap().body.unwrap_or_default()
+    #[track_caller]
+    pub fn get(&self, path: &str) -> impl Future<Output = Value> {
+        async move { self.send(Method::Get, path, None).await.unwrap().body.unwrap_or_default() }
     }
 
     pub async fn put(&self, path: &str, body: Value) -> Result<Value, Fault> {

@@ -177,7 +177,12 @@ impl Routes {
             return found;
         }
         parts[last] = whole;
-        self.search(method, &parts).or(found)
+        match (found, self.search(method, &parts)) {
+            // A name that is written out in the pattern goes before a placeholder that takes anything.
+            (Ok(bare), Ok(whole)) if bare.params.len() < whole.params.len() => Ok(bare),
+            (_, Ok(whole)) => Ok(whole),
+            (found, Err(_)) => found,
+        }
     }
 
     fn search(&self, method: &Verb, parts: &[&str]) -> Result<Found<'_>, Fault> {

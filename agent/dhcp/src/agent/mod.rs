@@ -72,18 +72,11 @@ pub struct Tuning {
     pub sync_pause: Duration,
     /// `bulk_reload_interval`: no two reloads of a dnsmasq closer than this.
     pub reload_pause: Duration,
-    /// Clients do not wait longer than this for dnsmasq to read its files.
-    pub client_wait: Duration,
 }
 
 impl Default for Tuning {
     fn default() -> Self {
-        Tuning {
-            sync_workers: 4,
-            sync_pause: Duration::from_secs(1),
-            reload_pause: Duration::ZERO,
-            client_wait: pace::RELIEF_FROM,
-        }
+        Tuning { sync_workers: 4, sync_pause: Duration::from_secs(1), reload_pause: Duration::ZERO }
     }
 }
 
@@ -106,7 +99,6 @@ pub struct Agent {
 impl Agent {
     /// An agent that asks `plugin` and works on `host`. It does nothing before [`Agent::run`].
     pub fn new(settings: Settings, tuning: Tuning, plugin: Plugin, host: Arc<dyn Host>) -> Arc<Agent> {
-        let pace = Pace::new(tuning.reload_pause, tuning.client_wait);
         Arc::new(Agent {
             settings,
             tuning,
@@ -114,7 +106,7 @@ impl Agent {
             plugin,
             board: Board::default(),
             ready: Ready::default(),
-            pace,
+            pace: Pace::new(tuning.reload_pause),
             closing: Stop::new(),
             sync_wanted: Notify::new(),
             watched: Mutex::default(),

@@ -3,7 +3,6 @@
 //! Reference: class `DeviceManager` in `neutron/agent/linux/dhcp.py`.
 
 use std::collections::BTreeSet;
-use std::sync::Arc;
 
 use messaging::CallError;
 use uuid::Uuid;
@@ -78,11 +77,8 @@ pub fn step<'a>(network: &'a Network, device_id: &str, refused: &BTreeSet<Id>) -
 }
 
 /// Makes sure of the port; returns the network with it.
-pub async fn ensure(
-    plugin: &Plugin,
-    mut network: Arc<Network>,
-    device_id: &str,
-) -> Result<(Arc<Network>, Port), PortError> {
+pub async fn ensure(plugin: &Plugin, network: &Network, device_id: &str) -> Result<(Network, Port), PortError> {
+    let mut network = network.clone();
     let mut refused = BTreeSet::new();
     // Adopt, then fix, is the longest way; a round more for each reserved port that another agent was quicker with.
     for _ in 0..8 {
@@ -95,7 +91,7 @@ pub async fn ensure(
                 let id = port.id.clone();
                 let fixed = plugin.update_port(&network.id, &id, None, Some(fixed_ips)).await?;
                 let fixed = checked(plugin, &network, fixed.ok_or(PortError::Changed)?).await?;
-                Arc::make_mut(&mut network).ports.insert(id, fixed.clone());
+                network.ports.insert(id, fixed.clone());
                 return Ok((network, fixed));
             }
             Step::Adopt(port) => {
@@ -111,11 +107,11 @@ pub async fn ensure(
             Step::Create(fixed_ips) => {
                 let port = plugin.create_port(&network, device_id, fixed_ips).await?.ok_or(PortError::Changed)?;
                 let port = checked(plugin, &network, port).await?;
-                Arc::make_mut(&mut network).ports.insert(port.id.clone(), port.clone());
+                network.ports.insert(port.id.clone(), port.clone());
                 return Ok((network, port));
             }
         };
-        Arc::make_mut(&mut network).ports.insert(changed.id.clone(), changed);
+        network.ports.insert(changed.id.clone(), changed);
     }
     Err(PortError::Changed)
 }

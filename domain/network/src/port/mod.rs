@@ -71,6 +71,18 @@ fn device_mac(value: Value) -> Result<Value, String> {
 const FIXED_IP: &[Field] =
     &[Field::new("subnet_id", Kind::Uuid).nullable(), Field::new("ip_address", Kind::Ip).nullable()];
 
+/// Several addresses of one subnet are fine, one address twice is not.
+fn fixed_ip_list(value: Value) -> Result<Value, String> {
+    let value = Kind::List { of: &Kind::Object(FIXED_IP), unique: false }.convert(value)?;
+    let mut seen = std::collections::HashSet::new();
+    for ip in value.as_array().into_iter().flatten().filter_map(|item| item.get("ip_address")?.as_str()) {
+        if !seen.insert(ip) {
+            return Err(format!("Duplicate IP address '{ip}'"));
+        }
+    }
+    Ok(value)
+}
+
 const fn binding(name: &'static str, kind: Kind, column: &'static str, absent: Default) -> Attr {
     Attr::new(name, kind).no_sort().at(schema::Place::Side {
         table: "ml2_port_bindings",
@@ -111,7 +123,7 @@ pub static PORT: Resource = Resource {
         Attr::new("status", Kind::Text { max: 16 }),
         Attr::new("device_id", Kind::Text { max: 255 }).post().put().default(Default::Text("")).enforce(),
         Attr::new("device_owner", Kind::Text { max: 255 }).post().put().default(Default::Text("")).enforce(),
-        Attr::new("fixed_ips", Kind::List { of: &Kind::Object(FIXED_IP), unique: true })
+        Attr::new("fixed_ips", Kind::Custom(fixed_ip_list))
             .post()
             .put()
             .enforce()

@@ -179,23 +179,3 @@ async fn no_free_address_is_no_reason_to_hurry() {
     site.host.until("it runs", |host| host.of(&network).dnsmasq.is_some()).await;
     assert_eq!(site.server.calls("create_dhcp_port"), 2);
 }
-
-#[tokio::test]
-async fn long_reloads_and_starts_are_relieved() {
-    let (site, network, _) = one_network().await;
-    assert!(site.host.reliefs().is_empty(), "small networks need none");
-    // As if this machine were very slow.
-    let tuning = super::Tuning { client_wait: Duration::ZERO, ..super::tuning() };
-    let mut site = site.with_tuning(tuning);
-    site.restart(settings()).await;
-    let port = site.server.boot(&network).await;
-    site.server.until_ready(&[&port]).await;
-    assert_eq!(site.host.reliefs(), [true, false]);
-    let done: Vec<Op> = site.host.done().into_iter().map(|(_, op)| op).collect();
-    assert!(matches!(done[done.len() - 2..], [Op::WriteFiles, Op::Reload { .. }]));
-    let subnet = site.server.subnet(&network, "198.51.100.0/24", json!({}));
-    site.server.tell_subnet(&network, &subnet).await;
-    site.host.until("the restart is over", |host| host.reliefs() == [true, false, true, false]).await;
-    let starts = site.host.count(|op| *op == Op::StartDnsmasq);
-    assert_eq!(starts, 2);
-}
