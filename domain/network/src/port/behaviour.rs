@@ -18,6 +18,9 @@ use crate::ml2::{Ml2, PortChange};
 /// Owners whose ports never pass the layer-2 wiring that reports back.
 const NEVER_WIRED: &[&str] = &["network:floatingip"];
 
+/// A port that has its addresses, or wants none, from the start.
+const IMMEDIATE: &str = "immediate";
+
 pub struct Ports {
     pub ml2: Arc<Ml2>,
     pub ipam: Arc<Ipam>,
@@ -153,13 +156,17 @@ impl Behaviour for Ports {
             record.set("binding:host_id", "");
         }
         record.set("status", "DOWN");
+        // As it mostly turns out; the row has to be there before its addresses are.
+        record.set("ip_allocation", IMMEDIATE);
         Ok(())
     }
 
     async fn inserted(&self, op: &mut Op<'_>, record: &mut Record) -> Result<(), Fault> {
         let allocated = self.ipam.allocate(op, &holder(record), wanted(record)).await?;
-        let sql = "UPDATE ports SET ip_allocation = ? WHERE id = ?";
-        op.txn.execute(sql, &[allocated.allocation.into(), record.id().into()]).await?;
+        if allocated.allocation != IMMEDIATE {
+            let sql = "UPDATE ports SET ip_allocation = ? WHERE id = ?";
+            op.txn.execute(sql, &[allocated.allocation.into(), record.id().into()]).await?;
+        }
         security::insert(op, record).await?;
         address_pairs::store(op, record, false).await?;
         dhcp_options::store(op, record, false).await?;
