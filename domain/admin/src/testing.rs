@@ -245,9 +245,8 @@ impl As<'_> {
         panic!("{method:?} {path} has no endpoint");
     }
 
-    #[track_caller]
-    pub fn get(&self, path: &str) -> impl Future<Output = Value> {
-        async move { self.send(Method::Get, path, None).await.unwrap().body.unwrap_or_default() }
+    pub async fn get(&self, path: &str) -> Value {
+        self.send(Method::Get, path, None).await.unwrap().body.unwrap_or_default()
     }
 
     pub async fn put(&self, path: &str, body: Value) -> Result<Value, Fault> {

@@ -109,6 +109,7 @@ fn fits(folder: &str, pattern: &str) -> bool {
 }
 
 /// Folder of each package with the names of its dependencies and, for those of ours, their folders.
+#[expect(clippy::disallowed_methods, reason = "a check of the tree, not a part of it; cargo alone knows the packages")]
 fn packages() -> BTreeMap<String, Vec<(String, Option<String>)>> {
     let root = root();
     let output = Command::new(env!("CARGO"))
