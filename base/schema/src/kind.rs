@@ -40,6 +40,11 @@ pub enum Kind {
     NonBlank {
         max: usize,
     },
+    /// A name: characters that print, at most `max`, without space at either end. As the reference's `name_string`, which knows no
+    /// characters beyond U+FFFE since its database may not.
+    Name {
+        max: usize,
+    },
     /// true, false, and what the reference takes for them: "true", "True", "1", 1, "false", "False", "0", 0.
     Bool,
     /// Numbers, also written as text.
@@ -75,6 +80,7 @@ impl std::fmt::Debug for Kind {
             Kind::Uuid => "Uuid",
             Kind::Text { .. } => "Text",
             Kind::NonBlank { .. } => "NonBlank",
+            Kind::Name { .. } => "Name",
             Kind::Bool => "Bool",
             Kind::Int { .. } => "Int",
             Kind::OneOf(_) => "OneOf",
@@ -127,6 +133,19 @@ pub(crate) fn is_uuid(text: &str) -> bool {
     hex == 32 && text.len() <= 36 && text.bytes().all(|b| b.is_ascii_hexdigit() || b == b'-')
 }
 
+/// Whether all characters print and none at an end is a space.
+fn is_name(text: &str) -> bool {
+    let prints = |c: char| {
+        // Control, format, private use, line and paragraph separators.
+        !(c.is_control()
+            || matches!(c, '\u{ad}' | '\u{600}'..='\u{605}' | '\u{61c}' | '\u{6dd}' | '\u{70f}' | '\u{180e}'
+                | '\u{200b}'..='\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2060}'..='\u{206f}' | '\u{e000}'..='\u{f8ff}'
+                | '\u{feff}' | '\u{fff0}'..='\u{fffb}')
+            || c > '\u{fffe}')
+    };
+    text.chars().all(prints) && !text.starts_with(char::is_whitespace) && !text.ends_with(char::is_whitespace)
+}
+
 impl Kind {
     /// Checks and normalises a value from a request. The error says what is wrong with it, without the attribute's name.
     pub fn convert(&self, value: Value) -> Result<Value, String> {
@@ -135,7 +154,7 @@ impl Kind {
                 let id = text(&value)?;
                 if is_uuid(id) { Ok(value) } else { Err(format!("'{}' is not a UUID", brief(&value))) }
             }
-            Kind::Text { max } | Kind::NonBlank { max } => {
+            Kind::Text { max } | Kind::NonBlank { max } | Kind::Name { max } => {
                 let string = text(&value)?;
                 if string.contains('\0') {
                     return Err("it contains a NUL character".into());
@@ -145,6 +164,12 @@ impl Kind {
                 }
                 if matches!(self, Kind::NonBlank { .. }) && string.trim().is_empty() {
                     return Err("blank strings are not permitted".into());
+                }
+                if matches!(self, Kind::Name { .. }) && !is_name(string) {
+                    return Err(format!(
+                        "'{}' is not a valid name: it has characters that do not print, or space at an end",
+                        brief(&value)
+                    ));
                 }
                 Ok(value)
             }

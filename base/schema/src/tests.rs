@@ -76,3 +76,15 @@ fn a_doubled_attribute_is_refused() {
     static EXTEND: Extend = Extend { to: "thing", extension: None, attrs: &[Attr::new("name", Kind::Bool)] };
     assert_eq!(Model::new(&THING, [&EXTEND]).unwrap_err(), ModelError::Doubled { resource: "thing", name: "name" });
 }
+
+#[test]
+fn names_print_and_have_no_space_at_their_ends() {
+    let name = Kind::Name { max: 5 };
+    for good in ["", "a", "a b", "Grü✓", "\u{fffd}"] {
+        assert_eq!(name.convert(json!(good)), Ok(json!(good)));
+    }
+    for bad in [" a", "a ", "a\u{a0}", "a\nb", "a\u{0}b", "\u{200b}", "\u{2028}", "\u{e000}", "😀", "toolong"] {
+        assert!(name.convert(json!(bad)).is_err(), "{bad:?}");
+    }
+    assert!(name.convert(json!(5)).is_err() && name.convert(json!(null)).is_err());
+}

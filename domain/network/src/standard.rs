@@ -27,7 +27,7 @@ pub const UPDATED: Attr = Attr::new("updated_at", Kind::Time).shared("updated_at
 
 pub const ID: Attr = Attr::new("id", Kind::Uuid);
 pub const PROJECT: Attr = Attr::new("project_id", Kind::Text { max: 255 }).post();
-pub const NAME: Attr = Attr::new("name", Kind::Text { max: 255 }).post().put().default(Default::Text(""));
+pub const NAME: Attr = Attr::new("name", Kind::Name { max: 255 }).post().put().default(Default::Text(""));
 pub const ADMIN_STATE: Attr = Attr::new("admin_state_up", Kind::Bool).post().put().default(Default::Bool(true));
 
 /// Announced by the composition root: they hold for every resource with a shared row.

@@ -99,10 +99,18 @@ pub fn column_value(kind: &Kind, text: &str) -> Result<store::Value, String> {
         Kind::Uuid
         | Kind::Text { .. }
         | Kind::NonBlank { .. }
+        | Kind::Name { .. }
         | Kind::OneOf(_)
         | Kind::Time
         | Kind::Dict
         | Kind::JsonList(_) => Ok(store::Value::Text(text.to_owned())),
+        // What is well formed but out of range, or is no address, is the value of no row.
+        Kind::Ip => {
+            Ok(store::Value::Text(text.parse::<std::net::IpAddr>().map_or(text.to_owned(), |ip| ip.to_string())))
+        }
+        Kind::Int { .. } if text.trim().parse::<i64>().is_ok() => {
+            Ok(text.trim().parse().map_or(store::Value::Null, store::Value::Int))
+        }
         _ => kind.convert(Value::String(text.to_owned())).map(|value| to_store(kind, &value)),
     }
 }

@@ -366,13 +366,15 @@ fn filters(op: &Op<'_>, entity: &Entity, query: &Query) -> Result<Vec<Condition>
             continue;
         };
         let mut wanted = Vec::new();
-        let mut empty = false;
+        let mut null = false;
         for value in values {
-            // An empty value asks for an attribute that is empty.
-            // Of numbers and flags nothing is empty.
-            let texts = !matches!(attr.kind, schema::Kind::Bool | schema::Kind::Int { .. });
-            if (value.is_empty() && texts) || (attr.nullable && value == "None") {
-                empty = true;
+            if attr.nullable && value == "None" {
+                null = true;
+                continue;
+            }
+            // An empty value asks for an empty text, which is not the same as none; no number or flag is empty.
+            if value.is_empty() && !matches!(attr.kind, schema::Kind::Bool | schema::Kind::Int { .. }) {
+                wanted.push(store::Value::Text(String::new()));
                 continue;
             }
             let value = column_value(&attr.kind, value)
@@ -390,12 +392,8 @@ fn filters(op: &Op<'_>, entity: &Entity, query: &Query) -> Result<Vec<Condition>
         if !wanted.is_empty() {
             alternatives.push(Condition::one_of(&column, wanted));
         }
-        if empty {
-            let sql = match attr.kind {
-                schema::Kind::Int { .. } | schema::Kind::Bool => format!("{column} IS NULL"),
-                _ => format!("({column} IS NULL OR {column} = '')"),
-            };
-            alternatives.push(Condition::new(sql, vec![]));
+        if null {
+            alternatives.push(Condition::new(format!("{column} IS NULL"), vec![]));
         }
         conditions.push(Condition::any(alternatives));
     }
