@@ -106,9 +106,8 @@ impl News {
     /// The port is not ACTIVE before DHCP serves one of its addresses.
     async fn block(&self, op: &mut Op<'_>, record: &Record) -> Result<(), Fault> {
         let owner = record.get(DEVICE_OWNER).unwrap_or_default();
-        if owner.starts_with("network:") && owner != "network:router_interface"
-            || record.get(ADMIN_STATE_UP) != Some(true)
-        {
+        // The service's own ports wait for nobody, but for those of distributed routers (`NO_PBLOCKS_TYPES` of the reference).
+        if owner.starts_with("network:") && owner != "network:distributed" || record.get(ADMIN_STATE_UP) != Some(true) {
             return Ok(());
         }
         let subnets: Vec<store::Value> = record
