@@ -1,7 +1,9 @@
 //! The options of `neutron.conf` and `ml2_conf.ini` that the server reads, and what they come to.
 
 use std::collections::BTreeMap;
+use std::path::PathBuf;
 use std::sync::Arc;
+use std::time::Duration;
 
 use admin::quota::Limits;
 use agents::settings::Choice;
@@ -40,6 +42,29 @@ static PAGE_LIMIT: Opt<i64> = Opt::int("DEFAULT", "pagination_max_limit")
     .min(-1)
     .default("-1")
     .help("Most objects of a list in one answer; -1 for no limit.");
+static LINK_PREFIX: Opt<Option<String>> = Opt::str("DEFAULT", "network_link_prefix")
+    .help("URL that goes before the links of the API, instead of the address that the client used.")
+    .optional();
+static KEEP_ALIVE: Opt<bool> =
+    Opt::bool("DEFAULT", "wsgi_keep_alive").default("true").help("Connections serve more than one request.");
+static SOCKET_TIMEOUT: Opt<i64> = Opt::int("DEFAULT", "client_socket_timeout")
+    .min(0)
+    .default("900")
+    .help("Seconds that a connection may be idle, or a client take for a request; 0 for a day.");
+static SHUTDOWN_TIMEOUT: Opt<i64> = Opt::int("DEFAULT", "graceful_shutdown_timeout")
+    .min(0)
+    .default("60")
+    .help("Seconds that requests may go on after the stop; 0 for a day.");
+static MAX_BODY: Opt<i64> = Opt::int("oslo_middleware", "max_request_body_size")
+    .deprecated(&[("DEFAULT", "osapi_max_request_body_size"), ("DEFAULT", "max_request_body_size")])
+    .min(0)
+    .default("114688")
+    .help("Largest body of a request, bytes.");
+static PROXY_HEADERS: Opt<bool> = Opt::bool("oslo_middleware", "enable_proxy_headers_parsing")
+    .default("false")
+    .help("A proxy stands before the API: believe its Forwarded and X-Forwarded-* headers.");
+static HEALTH_FILE: Opt<Option<String>> =
+    Opt::str("healthcheck", "disable_by_file_path").help("While this file is there, /healthcheck says 503.").optional();
 static AGENT_DOWN_TIME: Opt<i64> = Opt::int("DEFAULT", "agent_down_time")
     .min(1)
     .default("75")
@@ -141,6 +166,13 @@ pub static OPTIONS: Options = &[
     &IPAM_DRIVER,
     &PD_ENABLED,
     &PAGE_LIMIT,
+    &LINK_PREFIX,
+    &KEEP_ALIVE,
+    &SOCKET_TIMEOUT,
+    &SHUTDOWN_TIMEOUT,
+    &MAX_BODY,
+    &PROXY_HEADERS,
+    &HEALTH_FILE,
     &AGENT_DOWN_TIME,
     &AGENTS_PER_NETWORK,
     &AUTO_SCHEDULE,
@@ -180,7 +212,8 @@ pub struct Setup {
     pub bind: String,
     /// None: a file under the state path.
     pub database: Option<String>,
-    pub page_limit: Option<usize>,
+    pub rest: rest::Options,
+    pub limits: rest::Limits,
     pub network: Arc<network::settings::Settings>,
     pub agents: Arc<agents::settings::Settings>,
     pub types: TypeOptions,
@@ -190,6 +223,11 @@ pub struct Setup {
 
 fn count(value: i64) -> usize {
     usize::try_from(value).unwrap_or(0)
+}
+
+/// 0 means for ever in the reference; a day is that, for a connection.
+fn seconds(value: i64) -> Duration {
+    Duration::from_secs(u64::try_from(value).ok().filter(|value| *value > 0).unwrap_or(86_400))
 }
 
 impl Setup {
@@ -257,12 +295,27 @@ impl Setup {
         }
         let limit_of = |name: &str| limits.iter().find(|(kind, _)| *kind == name).map(|(_, limit)| *limit);
         let quotas = Limits::new(config.get(&DEFAULT_QUOTA)?, |kind| limit_of(kind.name));
+        let patience = seconds(config.get(&SOCKET_TIMEOUT)?);
+        let rest = rest::Options {
+            max_body: count(config.get(&MAX_BODY)?),
+            body_timeout: patience,
+            page_limit: usize::try_from(config.get(&PAGE_LIMIT)?).ok().filter(|limit| *limit > 0),
+            link_prefix: config.get(&LINK_PREFIX)?.filter(|prefix| !prefix.is_empty()),
+            proxy_headers: config.get(&PROXY_HEADERS)?,
+            health_file: config.get(&HEALTH_FILE)?.filter(|path| !path.is_empty()).map(PathBuf::from),
+        };
+        let limits = rest::Limits {
+            header_timeout: patience,
+            keep_alive: config.get(&KEEP_ALIVE)?,
+            drain: seconds(config.get(&SHUTDOWN_TIMEOUT)?),
+        };
         let host = config.get(&BIND_HOST)?;
         let host = if host.contains(':') && !host.starts_with('[') { format!("[{host}]") } else { host };
         Ok(Setup {
             bind: format!("{host}:{}", config.get(&BIND_PORT)?),
             database: config.get(&CONNECTION)?.filter(|url| !url.is_empty()),
-            page_limit: usize::try_from(config.get(&PAGE_LIMIT)?).ok().filter(|limit| *limit > 0),
+            rest,
+            limits,
             network: Arc::new(network),
             agents: Arc::new(agents),
             types,

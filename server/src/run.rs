@@ -10,7 +10,7 @@ use axum::routing::get;
 use identity::Noauth;
 use messaging::{Bus, Dispatcher, ListenOptions, Listener as RpcListener, Target};
 use metrics_exporter_prometheus::{PrometheusBuilder, PrometheusHandle};
-use rest::{Limits, Listener, Rest};
+use rest::{Listener, Rest};
 use rpc::{dhcp, l2, state, topics};
 use store::Store;
 use tokio::sync::oneshot;
@@ -67,8 +67,8 @@ impl Server {
         let failover = Failover { system: wired.system.clone(), news: wired.dhcp_news.clone() };
         let failover = tokio::spawn(failover.run());
 
-        let options = rest::Options { page_limit: setup.page_limit, ..rest::Options::default() };
-        let rest = Rest::new(wired.system.clone(), Arc::new(Noauth), options)?;
+        let rest = Rest::new(wired.system.clone(), Arc::new(Noauth), setup.rest.clone())?;
+        let limits = setup.limits.clone();
         let mut router = rest.router();
         if let Some(metrics) = metrics {
             router = router.route("/metrics", get(move || std::future::ready(metrics.render())));
@@ -78,7 +78,7 @@ impl Server {
         let address = listener.local_addr().context("the API listens on no address")?;
         let (stop, stopped) = oneshot::channel::<()>();
         let api = tokio::spawn(async move {
-            rest::serve(listener, router, &Limits::default(), async {
+            rest::serve(listener, router, &limits, async {
                 let _ = stopped.await;
             })
             .await
