@@ -38,6 +38,15 @@ impl Api {
 
     /// The same with options of `neutron.conf` that go before those.
     pub fn with(options: &str) -> Api {
+        Api::made(options, None)
+    }
+
+    /// A server whose database meets deadlocks and lost connections.
+    pub fn with_faults(faults: store::Faults) -> Api {
+        Api::made("", Some(faults))
+    }
+
+    fn made(options: &str, faults: Option<store::Faults>) -> Api {
         let client = ureq::Agent::config_builder()
             .http_status_as_error(false)
             .allow_non_standard_methods(true)
@@ -46,7 +55,7 @@ impl Api {
             .build()
             .new_agent();
         let target = std::env::var("TARGET").ok();
-        let server = target.is_none().then(|| Arc::new(Server::start(options)));
+        let server = target.is_none().then(|| Arc::new(Server::start(options, faults)));
         let base = target.or_else(|| server.as_ref().map(|server| server.base())).unwrap_or_default();
         Api { client, base: base.trim_end_matches('/').to_owned(), headers: Vec::new(), server }
     }

@@ -4,11 +4,11 @@ use std::net::SocketAddr;
 use std::sync::Arc;
 
 use config::Loader;
-use messaging::{Bus, InProcess};
+use messaging::{Bus, FakeBus, Recorded};
 use rpc::state::{AgentState, Report, StateClient};
 use serde_json::{Map, Value};
 use server::Setup;
-use store::Store;
+use store::{Faults, Store};
 use tokio::runtime::Runtime;
 
 /// Those of the reference whose answers were recorded; sections of a later text go over them.
@@ -38,7 +38,7 @@ pub struct Server {
     runtime: Option<Runtime>,
     running: Option<server::Server>,
     address: SocketAddr,
-    bus: Bus,
+    bus: FakeBus,
     store: Store,
 }
 
@@ -52,7 +52,7 @@ pub struct Agent {
 }
 
 impl Server {
-    pub(crate) fn start(options: &str) -> Server {
+    pub(crate) fn start(options: &str, faults: Option<Faults>) -> Server {
         // So that a failed test shows what the server had to say; a second server of the process finds it done.
         let _ = tracing_subscriber::fmt()
             .with_max_level(tracing_subscriber::filter::LevelFilter::WARN)
@@ -66,11 +66,15 @@ impl Server {
             .enable_all()
             .build()
             .expect("threads for a server");
-        let bus: Bus = Arc::new(InProcess::default());
+        let bus = FakeBus::new();
         let (store, running) = runtime.block_on(async {
-            let state = std::env::temp_dir();
-            let store = server::open_store(&setup, &state).await.expect("a database in memory");
-            let running = server::Server::start(&setup, store.clone(), bus.clone()).await;
+            let url = setup.database.clone().expect("a database of its own");
+            let store = Store::open(store::Options { faults, ..store::Options::new(url) }).await.expect("a database");
+            // With faults it takes several attempts.
+            while let Err(error) = store::migrate::upgrade(&store, migrations::ALL).await {
+                assert!(faults.is_some(), "the schema: {error}");
+            }
+            let running = server::Server::start(&setup, store.clone(), Arc::new(bus.clone())).await;
             (store, running.unwrap_or_else(|error| panic!("the server does not start: {error:#}")))
         });
         let address = running.address;
@@ -81,9 +85,23 @@ impl Server {
         format!("http://{}", self.address)
     }
 
-    /// The bus between the server and its agents.
+    /// The bus between the server and its agents, for clients of the RPC.
     pub fn bus(&self) -> Bus {
-        self.bus.clone()
+        Arc::new(self.bus.clone())
+    }
+
+    /// The same with its eyes and faults.
+    pub fn fake_bus(&self) -> &FakeBus {
+        &self.bus
+    }
+
+    /// Casts and fanouts to agents that `change` led to, when all effects of it have run.
+    pub fn sent_by(&self, change: impl FnOnce()) -> Vec<Recorded> {
+        self.wait(self.store.settled());
+        self.bus.clear();
+        change();
+        self.wait(self.store.settled());
+        self.bus.sent()
     }
 
     pub fn store(&self) -> &Store {

@@ -229,6 +229,37 @@ fn api_request_id() {
             assert_ne!(id, given);
         }
     }
+    // It goes along to the agents.
+    let server = api.server();
+    server.report(&super::ports::dhcp_agent("net1"));
+    let sent = server.sent_by(|| {
+        let api = api.header("X-Openstack-Request-Id", given);
+        let net = api.create("network", json!({}));
+        api.create("subnet", json!({"network_id": net.id(), "ip_version": 4, "cidr": "192.0.2.0/24"}));
+    });
+    let told: Vec<_> = sent.iter().filter(|sent| sent.target.topic.starts_with("dhcp_agent")).collect();
+    assert!(!told.is_empty());
+    for told in told {
+        assert_eq!(told.context.0["global_request_id"], given, "{told:?}");
+        assert!(told.context.0["request_id"].as_str().is_some_and(|id| id.starts_with("req-") && id != given));
+    }
+}
+
+#[test]
+fn api_create_then_use() {
+    let api = Api::start();
+    let server = api.server();
+    server.report(&super::ports::dhcp_agent("net1"));
+    // From here on nothing that is sent arrives.
+    server.fake_bus().set_down(true);
+    let net = api.create("network", json!({}));
+    let subnet = api.create("subnet", json!({"network_id": net.id(), "ip_version": 4, "cidr": "192.0.2.0/24"}));
+    let port = api.create("port", json!({"network_id": net.id(), "binding:host_id": "cmp1"}));
+    server.wait(server.store().settled());
+    for object in [&net, &subnet, &port] {
+        api.show(object).expect(200);
+    }
+    assert_eq!(api.update(&port, json!({"name": "still here"})).text("name"), "still here");
 }
 
 #[test]

@@ -32,6 +32,16 @@ fn l2_agent(host: &str) -> Agent {
     }
 }
 
+pub fn dhcp_agent(host: &str) -> Agent {
+    Agent {
+        agent_type: "DHCP agent",
+        binary: "neutron-dhcp-agent",
+        topic: "dhcp_agent",
+        host: host.to_owned(),
+        configurations: json!({"dhcp_driver": "neutron.agent.linux.dhcp.Dnsmasq", "dhcp_lease_duration": 86400}),
+    }
+}
+
 #[test]
 fn port_binding_failed_heals() {
     let api = Api::start();
@@ -173,4 +183,86 @@ fn port_bulk_attributes() {
     assert_eq!(one.len(), 1);
     let message = api.try_create_all("port", json!([])).fault(400, "HTTPBadRequest");
     assert!(message.contains("Resources required"), "{message}");
+}
+
+#[test]
+fn port_update_notification_economy() {
+    let api = Api::start();
+    let server = api.server();
+    server.report(&dhcp_agent("net1"));
+    let net = api.create("network", json!({}));
+    subnet(&api, &net, "192.0.2.0/24");
+    let port = api.create("port", json!({"network_id": net.id()}));
+    assert_eq!(
+        api.get(&format!("networks/{}/dhcp-agents", net.id())).json()["agents"].as_array().map(Vec::len),
+        Some(1)
+    );
+    // Only services may set a profile.
+    let nova = api.header("X-Roles", "admin,service");
+    let dhcp = |change: Value| {
+        let sent = server.sent_by(|| drop(nova.update(&port, change)));
+        sent.iter()
+            .filter(|sent| sent.target.topic.starts_with("dhcp_agent"))
+            .map(|sent| sent.method().to_owned())
+            .collect::<Vec<_>>()
+    };
+    for quiet in [json!({"name": "n"}), json!({"description": "d"}), json!({"binding:profile": {"a": "b"}})] {
+        assert!(dhcp(quiet.clone()).is_empty(), "{quiet}");
+    }
+    let tagged = server.sent_by(|| drop(api.put(&format!("{}/tags/t", port.path()), json!({})).expect(201)));
+    assert!(tagged.iter().all(|sent| !sent.target.topic.starts_with("dhcp_agent")), "{tagged:?}");
+    for loud in [
+        json!({"fixed_ips": [{"ip_address": "192.0.2.77"}]}),
+        json!({"mac_address": "fa:16:3e:00:00:77"}),
+        json!({"dns_name": "vm"}),
+        json!({"extra_dhcp_opts": [{"opt_name": "mtu", "opt_value": "1400"}]}),
+    ] {
+        assert_eq!(dhcp(loud.clone()), ["port_update_end"], "{loud}");
+    }
+}
+
+#[test]
+fn port_provisioning_blocks() {
+    let api = Api::start();
+    let server = api.server();
+    server.report(&l2_agent("cmp1"));
+    let bound = |net: &Object, owner: &str| {
+        let port = json!({"network_id": net.id(), "device_owner": owner, "device_id": "x", "binding:host_id": "cmp1"});
+        let port = api.create("port", port);
+        assert_eq!(port.text("binding:vif_type"), "ovs");
+        port
+    };
+    let l2 = rpc::l2::PluginClient::new(server.bus());
+    let dhcp = rpc::dhcp::DhcpClient::new(server.bus());
+    let context = messaging::Context::admin();
+    let wire = |port: &Object| {
+        let device = port.id().to_owned().into();
+        let up = l2.update_device_up(&context, device, Some("agent".into()), Some("cmp1".into()));
+        server.wait(up).expect("the server takes it");
+    };
+    let status = |port: &Object| api.read(port).text("status").to_owned();
+
+    // Nobody serves DHCP there yet.
+    let without_agent = api.create("network", json!({}));
+    subnet(&api, &without_agent, "198.51.100.0/24");
+    let alone = bound(&without_agent, "compute:nova");
+
+    server.report(&dhcp_agent("net1"));
+    let served = api.create("network", json!({}));
+    subnet(&api, &served, "192.0.2.0/24");
+    let guest = bound(&served, "compute:nova");
+    wire(&guest);
+    assert_eq!(status(&guest), "DOWN", "DHCP is not ready");
+    server.wait(dhcp.dhcp_ready_on_ports(&context, vec![guest.id().to_owned()])).expect("the server takes it");
+    assert_eq!(status(&guest), "ACTIVE");
+
+    let no_dhcp = api.create("network", json!({}));
+    api.create(
+        "subnet",
+        json!({"network_id": no_dhcp.id(), "ip_version": 4, "cidr": "203.0.113.0/24", "enable_dhcp": false}),
+    );
+    for port in [bound(&no_dhcp, "compute:nova"), bound(&served, "network:router_interface"), alone] {
+        wire(&port);
+        assert_eq!(status(&port), "ACTIVE", "{}", *port);
+    }
 }

@@ -268,3 +268,27 @@ fn subnetpool_prefix_update_rules() {
     api.create("subnet", json!({"network_id": net.id(), "ip_version": 4, "subnetpool_id": pool.id(), "prefixlen": 26}));
     api.delete(&pool).fault(400, "SubnetPoolDeleteError");
 }
+
+#[test]
+fn ipam_dangling_allocation() {
+    for seed in 0..3 {
+        let faults = store::Faults { seed, deadlock: 3, lost_before: 0, lost_after: 0 };
+        let api = Api::with_faults(faults);
+        let net = network(&api);
+        api.create("subnet", v4(&net, "192.0.2.0/24", json!({})));
+        let ports: Vec<Object> = (0..5).map(|_| api.create("port", json!({"network_id": net.id()}))).collect();
+        let late = api.create("subnet", slaac(&net, "2001:db8::/64"));
+        assert!(ports.iter().all(|port| api.read(port).addresses().len() == 2));
+        let allocated = |table| api.server().count(&format!("SELECT COUNT(*) FROM {table}"));
+        assert_eq!((allocated("ipallocations"), allocated("ipamallocations")), (10, 10));
+        let only_one =
+            "SELECT COUNT(*) FROM ipallocations WHERE ip_address NOT IN (SELECT ip_address FROM ipamallocations)";
+        assert_eq!(api.server().count(only_one), 0);
+        for port in &ports {
+            api.delete(port).expect(204);
+        }
+        api.delete(&late).expect(204);
+        api.delete(&net).expect(204);
+        assert_eq!((allocated("ipallocations"), allocated("ipamallocations"), allocated("ports")), (0, 0, 0));
+    }
+}
