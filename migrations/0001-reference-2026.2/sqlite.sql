@@ -3,7 +3,8 @@
 -- What differs from MySQL, where the facts were read:
 -- enumerations are CHECKs; booleans are 0 and 1; times are text, YYYY-MM-DD HH:MM:SS in UTC;
 -- names of indexes are unique in the whole database here, so those that are not get the table in front;
--- tables whose key is no number are stored by their key (WITHOUT ROWID), which saves one tree per table.
+-- tables that have nothing but their primary key are stored by it (WITHOUT ROWID), which saves a tree; others are not,
+-- since their indexes then grow at one end and the creates of one commit share pages.
 
 CREATE TABLE standardattributes (
     id INTEGER NOT NULL PRIMARY KEY,
@@ -22,7 +23,7 @@ CREATE TABLE address_groups (
     PRIMARY KEY (id),
     CONSTRAINT uniq_address_groups0standard_attr_id UNIQUE (standard_attr_id),
     FOREIGN KEY (standard_attr_id) REFERENCES standardattributes (id) ON DELETE CASCADE
-) WITHOUT ROWID;
+);
 CREATE INDEX ix_address_groups_project_id ON address_groups (project_id);
 
 CREATE TABLE address_associations (
@@ -30,7 +31,7 @@ CREATE TABLE address_associations (
     address_group_id VARCHAR(36) NOT NULL,
     PRIMARY KEY (address, address_group_id),
     FOREIGN KEY (address_group_id) REFERENCES address_groups (id) ON DELETE CASCADE
-) WITHOUT ROWID;
+);
 CREATE INDEX ix_address_associations_address_group_id ON address_associations (address_group_id);
 
 CREATE TABLE address_scopes (
@@ -40,7 +41,7 @@ CREATE TABLE address_scopes (
     shared BOOLEAN NOT NULL DEFAULT 0,
     ip_version INTEGER NOT NULL,
     PRIMARY KEY (id)
-) WITHOUT ROWID;
+);
 CREATE INDEX ix_address_scopes_project_id ON address_scopes (project_id);
 
 CREATE TABLE addressgrouprbacs (
@@ -52,7 +53,7 @@ CREATE TABLE addressgrouprbacs (
     PRIMARY KEY (id),
     CONSTRAINT uniq_addressgrouprbacs0target_project0object_id0action UNIQUE (target_project, object_id, action),
     FOREIGN KEY (object_id) REFERENCES address_groups (id) ON DELETE CASCADE
-) WITHOUT ROWID;
+);
 CREATE INDEX ix_addressgrouprbacs_action ON addressgrouprbacs (action);
 CREATE INDEX ix_addressgrouprbacs_project_id ON addressgrouprbacs (project_id);
 CREATE INDEX ix_addressgrouprbacs_target_project ON addressgrouprbacs (target_project);
@@ -67,7 +68,7 @@ CREATE TABLE addressscoperbacs (
     PRIMARY KEY (id),
     CONSTRAINT uniq_addressscoperbacs0target_project0object_id0action UNIQUE (target_project, object_id, action),
     FOREIGN KEY (object_id) REFERENCES address_scopes (id) ON DELETE CASCADE
-) WITHOUT ROWID;
+);
 CREATE INDEX ix_addressscoperbacs_action ON addressscoperbacs (action);
 CREATE INDEX ix_addressscoperbacs_project_id ON addressscoperbacs (project_id);
 CREATE INDEX ix_addressscoperbacs_target_project ON addressscoperbacs (target_project);
@@ -91,7 +92,7 @@ CREATE TABLE agents (
     resources_synced BOOLEAN,
     PRIMARY KEY (id),
     CONSTRAINT uniq_agents0agent_type0host UNIQUE (agent_type, host)
-) WITHOUT ROWID;
+);
 CREATE INDEX ix_agents_host ON agents (host);
 
 CREATE TABLE alembic_version (
@@ -113,7 +114,7 @@ CREATE TABLE networks (
     PRIMARY KEY (id),
     CONSTRAINT uniq_networks0standard_attr_id UNIQUE (standard_attr_id),
     FOREIGN KEY (standard_attr_id) REFERENCES standardattributes (id) ON DELETE CASCADE
-) WITHOUT ROWID;
+);
 CREATE INDEX ix_networks_project_id ON networks (project_id);
 
 CREATE TABLE ports (
@@ -134,7 +135,7 @@ CREATE TABLE ports (
     CONSTRAINT uniq_ports0standard_attr_id UNIQUE (standard_attr_id),
     FOREIGN KEY (network_id) REFERENCES networks (id) ON DELETE RESTRICT,
     FOREIGN KEY (standard_attr_id) REFERENCES standardattributes (id) ON DELETE CASCADE
-) WITHOUT ROWID;
+);
 CREATE INDEX ix_ports_device_id ON ports (device_id);
 CREATE INDEX ix_ports_network_id ON ports (network_id);
 CREATE INDEX ix_ports_network_id_device_owner ON ports (network_id, device_owner);
@@ -172,7 +173,7 @@ CREATE TABLE routers (
     FOREIGN KEY (gw_port_id) REFERENCES ports (id) ON DELETE RESTRICT,
     FOREIGN KEY (flavor_id) REFERENCES flavors (id) ON DELETE RESTRICT,
     FOREIGN KEY (standard_attr_id) REFERENCES standardattributes (id) ON DELETE CASCADE
-) WITHOUT ROWID;
+);
 CREATE INDEX ix_routers_flavor_id ON routers (flavor_id);
 CREATE INDEX ix_routers_gw_port_id ON routers (gw_port_id);
 CREATE INDEX ix_routers_project_id ON routers (project_id);
@@ -184,7 +185,7 @@ CREATE TABLE auto_allocated_topologies (
     PRIMARY KEY (project_id),
     FOREIGN KEY (network_id) REFERENCES networks (id) ON DELETE CASCADE,
     FOREIGN KEY (router_id) REFERENCES routers (id) ON DELETE SET NULL
-) WITHOUT ROWID;
+);
 CREATE INDEX ix_auto_allocated_topologies_network_id ON auto_allocated_topologies (network_id);
 CREATE INDEX ix_auto_allocated_topologies_router_id ON auto_allocated_topologies (router_id);
 
@@ -197,7 +198,7 @@ CREATE TABLE bgp_peers (
     remote_as INTEGER NOT NULL,
     tenant_id VARCHAR(255),
     PRIMARY KEY (id)
-) WITHOUT ROWID;
+);
 CREATE INDEX ix_bgp_peers_tenant_id ON bgp_peers (tenant_id);
 
 CREATE TABLE bgp_speakers (
@@ -209,7 +210,7 @@ CREATE TABLE bgp_speakers (
     advertise_floating_ip_host_routes BOOLEAN NOT NULL,
     advertise_tenant_networks BOOLEAN NOT NULL,
     PRIMARY KEY (id)
-) WITHOUT ROWID;
+);
 CREATE INDEX ix_bgp_speakers_tenant_id ON bgp_speakers (tenant_id);
 
 CREATE TABLE bgp_speaker_dragent_bindings (
@@ -218,7 +219,7 @@ CREATE TABLE bgp_speaker_dragent_bindings (
     PRIMARY KEY (agent_id),
     FOREIGN KEY (agent_id) REFERENCES agents (id) ON DELETE CASCADE,
     FOREIGN KEY (bgp_speaker_id) REFERENCES bgp_speakers (id) ON DELETE CASCADE
-) WITHOUT ROWID;
+);
 CREATE INDEX ix_bgp_speaker_dragent_bindings_bgp_speaker_id ON bgp_speaker_dragent_bindings (bgp_speaker_id);
 
 CREATE TABLE bgp_speaker_network_bindings (
@@ -228,7 +229,7 @@ CREATE TABLE bgp_speaker_network_bindings (
     PRIMARY KEY (network_id, bgp_speaker_id, ip_version),
     FOREIGN KEY (bgp_speaker_id) REFERENCES bgp_speakers (id) ON DELETE CASCADE,
     FOREIGN KEY (network_id) REFERENCES networks (id) ON DELETE CASCADE
-) WITHOUT ROWID;
+);
 CREATE INDEX ix_bgp_speaker_network_bindings_bgp_speaker_id ON bgp_speaker_network_bindings (bgp_speaker_id);
 
 CREATE TABLE bgp_speaker_peer_bindings (
@@ -237,7 +238,7 @@ CREATE TABLE bgp_speaker_peer_bindings (
     PRIMARY KEY (bgp_speaker_id, bgp_peer_id),
     FOREIGN KEY (bgp_speaker_id) REFERENCES bgp_speakers (id) ON DELETE CASCADE,
     FOREIGN KEY (bgp_peer_id) REFERENCES bgp_peers (id) ON DELETE CASCADE
-) WITHOUT ROWID;
+);
 CREATE INDEX ix_bgp_speaker_peer_bindings_bgp_peer_id ON bgp_speaker_peer_bindings (bgp_peer_id);
 
 CREATE TABLE conntrack_helpers (
@@ -249,7 +250,7 @@ CREATE TABLE conntrack_helpers (
     PRIMARY KEY (id),
     CONSTRAINT uniq_conntrack_helpers0router_id0protocol0port0helper UNIQUE (router_id, protocol, port, helper),
     FOREIGN KEY (router_id) REFERENCES routers (id) ON DELETE CASCADE
-) WITHOUT ROWID;
+);
 
 CREATE TABLE securitygroups (
     project_id VARCHAR(255),
@@ -260,7 +261,7 @@ CREATE TABLE securitygroups (
     PRIMARY KEY (id),
     CONSTRAINT uniq_securitygroups0standard_attr_id UNIQUE (standard_attr_id),
     FOREIGN KEY (standard_attr_id) REFERENCES standardattributes (id) ON DELETE CASCADE
-) WITHOUT ROWID;
+);
 CREATE INDEX ix_securitygroups_project_id ON securitygroups (project_id);
 
 CREATE TABLE default_security_group (
@@ -268,7 +269,7 @@ CREATE TABLE default_security_group (
     security_group_id VARCHAR(36) NOT NULL,
     PRIMARY KEY (project_id),
     FOREIGN KEY (security_group_id) REFERENCES securitygroups (id) ON DELETE CASCADE
-) WITHOUT ROWID;
+);
 CREATE INDEX ix_default_security_group_security_group_id ON default_security_group (security_group_id);
 
 CREATE TABLE networksegments (
@@ -286,7 +287,7 @@ CREATE TABLE networksegments (
     CONSTRAINT uniq_networksegments0standard_attr_id UNIQUE (standard_attr_id),
     FOREIGN KEY (network_id) REFERENCES networks (id) ON DELETE CASCADE,
     FOREIGN KEY (standard_attr_id) REFERENCES standardattributes (id) ON DELETE CASCADE
-) WITHOUT ROWID;
+);
 
 CREATE TABLE subnets (
     project_id VARCHAR(255),
@@ -307,7 +308,7 @@ CREATE TABLE subnets (
     FOREIGN KEY (network_id) REFERENCES networks (id) ON DELETE RESTRICT,
     FOREIGN KEY (standard_attr_id) REFERENCES standardattributes (id) ON DELETE CASCADE,
     FOREIGN KEY (segment_id) REFERENCES networksegments (id) ON DELETE RESTRICT
-) WITHOUT ROWID;
+);
 CREATE INDEX ix_subnets_project_id ON subnets (project_id);
 CREATE INDEX ix_subnets_subnetpool_id ON subnets (subnetpool_id);
 CREATE INDEX ix_subnets_network_id ON subnets (network_id);
@@ -319,7 +320,7 @@ CREATE TABLE dnsnameservers (
     "order" INTEGER NOT NULL DEFAULT 0,
     PRIMARY KEY (address, subnet_id),
     FOREIGN KEY (subnet_id) REFERENCES subnets (id) ON DELETE CASCADE
-) WITHOUT ROWID;
+);
 CREATE INDEX ix_dnsnameservers_subnet_id ON dnsnameservers (subnet_id);
 
 CREATE TABLE dvr_fip_gateway_port_network (
@@ -328,7 +329,7 @@ CREATE TABLE dvr_fip_gateway_port_network (
     PRIMARY KEY (network_id, agent_id),
     FOREIGN KEY (network_id) REFERENCES networks (id) ON DELETE CASCADE,
     FOREIGN KEY (agent_id) REFERENCES agents (id) ON DELETE CASCADE
-) WITHOUT ROWID;
+);
 CREATE INDEX ix_dvr_fip_gateway_port_network_agent_id ON dvr_fip_gateway_port_network (agent_id);
 
 CREATE TABLE dvr_host_macs (
@@ -336,7 +337,7 @@ CREATE TABLE dvr_host_macs (
     mac_address VARCHAR(32) NOT NULL,
     PRIMARY KEY (host),
     CONSTRAINT mac_address UNIQUE (mac_address)
-) WITHOUT ROWID;
+);
 
 CREATE TABLE vni_allocations (
     id VARCHAR(36) NOT NULL,
@@ -344,7 +345,7 @@ CREATE TABLE vni_allocations (
     physnet VARCHAR(64) NOT NULL,
     PRIMARY KEY (id),
     CONSTRAINT uniq_vni_allocations0vni0physnet UNIQUE (vni, physnet)
-) WITHOUT ROWID;
+);
 
 CREATE TABLE vlan_allocations (
     id VARCHAR(36) NOT NULL,
@@ -352,7 +353,7 @@ CREATE TABLE vlan_allocations (
     physnet VARCHAR(64) NOT NULL,
     PRIMARY KEY (id),
     CONSTRAINT uniq_vlan_allocations0vlan_id0physnet UNIQUE (vlan_id, physnet)
-) WITHOUT ROWID;
+);
 
 CREATE TABLE vni_vlan_mapping (
     id VARCHAR(36) NOT NULL,
@@ -363,7 +364,7 @@ CREATE TABLE vni_vlan_mapping (
     CONSTRAINT vni_allocation_id UNIQUE (vni_allocation_id),
     FOREIGN KEY (vni_allocation_id) REFERENCES vni_allocations (id) ON DELETE RESTRICT,
     FOREIGN KEY (vlan_allocation_id) REFERENCES vlan_allocations (id) ON DELETE RESTRICT
-) WITHOUT ROWID;
+);
 
 CREATE TABLE evpn_l3_instances (
     router_id VARCHAR(36) NOT NULL,
@@ -372,7 +373,7 @@ CREATE TABLE evpn_l3_instances (
     CONSTRAINT mapping_id UNIQUE (mapping_id),
     FOREIGN KEY (router_id) REFERENCES routers (id) ON DELETE RESTRICT,
     FOREIGN KEY (mapping_id) REFERENCES vni_vlan_mapping (id) ON DELETE CASCADE
-) WITHOUT ROWID;
+);
 
 CREATE TABLE evpn_networks (
     network_id VARCHAR(36) NOT NULL,
@@ -380,7 +381,7 @@ CREATE TABLE evpn_networks (
     PRIMARY KEY (network_id),
     FOREIGN KEY (network_id) REFERENCES networks (id) ON DELETE RESTRICT,
     FOREIGN KEY (router_id) REFERENCES evpn_l3_instances (router_id) ON DELETE RESTRICT
-) WITHOUT ROWID;
+);
 CREATE INDEX ix_evpn_networks_router_id ON evpn_networks (router_id);
 
 CREATE TABLE evpn_advertised_ports (
@@ -389,7 +390,7 @@ CREATE TABLE evpn_advertised_ports (
     PRIMARY KEY (port_id),
     FOREIGN KEY (network_id) REFERENCES evpn_networks (network_id) ON DELETE CASCADE,
     FOREIGN KEY (port_id, network_id) REFERENCES ports (id, network_id) ON DELETE CASCADE
-) WITHOUT ROWID;
+);
 CREATE INDEX ix_evpn_advertised_ports_network_id ON evpn_advertised_ports (network_id);
 CREATE INDEX ix_evpn_advertised_ports_port_id ON evpn_advertised_ports (port_id, network_id);
 
@@ -409,7 +410,7 @@ CREATE TABLE extradhcpopts (
     PRIMARY KEY (id),
     CONSTRAINT uniq_extradhcpopts0portid0optname0ipversion UNIQUE (port_id, opt_name, ip_version),
     FOREIGN KEY (port_id) REFERENCES ports (id) ON DELETE CASCADE
-) WITHOUT ROWID;
+);
 
 CREATE TABLE serviceprofiles (
     id VARCHAR(36) NOT NULL,
@@ -426,7 +427,7 @@ CREATE TABLE flavorserviceprofilebindings (
     PRIMARY KEY (service_profile_id, flavor_id),
     FOREIGN KEY (service_profile_id) REFERENCES serviceprofiles (id) ON DELETE CASCADE,
     FOREIGN KEY (flavor_id) REFERENCES flavors (id) ON DELETE CASCADE
-) WITHOUT ROWID;
+);
 CREATE INDEX flavorserviceprofilebindings_ibfk_2 ON flavorserviceprofilebindings (flavor_id);
 
 CREATE TABLE floatingips (
@@ -448,7 +449,7 @@ CREATE TABLE floatingips (
     FOREIGN KEY (floating_port_id) REFERENCES ports (id) ON DELETE CASCADE,
     FOREIGN KEY (router_id) REFERENCES routers (id) ON DELETE RESTRICT,
     FOREIGN KEY (standard_attr_id) REFERENCES standardattributes (id) ON DELETE CASCADE
-) WITHOUT ROWID;
+);
 CREATE INDEX ix_floatingips_fixed_port_id ON floatingips (fixed_port_id);
 CREATE INDEX ix_floatingips_floating_port_id ON floatingips (floating_port_id);
 CREATE INDEX ix_floatingips_project_id ON floatingips (project_id);
@@ -474,7 +475,7 @@ CREATE TABLE ha_router_agent_port_bindings (
     FOREIGN KEY (port_id) REFERENCES ports (id) ON DELETE CASCADE,
     FOREIGN KEY (router_id) REFERENCES routers (id) ON DELETE CASCADE,
     FOREIGN KEY (l3_agent_id) REFERENCES agents (id) ON DELETE CASCADE
-) WITHOUT ROWID;
+);
 CREATE INDEX ix_ha_router_agent_port_bindings_l3_agent_id ON ha_router_agent_port_bindings (l3_agent_id);
 
 CREATE TABLE ha_router_networks (
@@ -483,7 +484,7 @@ CREATE TABLE ha_router_networks (
     PRIMARY KEY (project_id, network_id),
     CONSTRAINT uniq_ha_router_networks0project_id UNIQUE (project_id),
     FOREIGN KEY (network_id) REFERENCES networks (id) ON DELETE CASCADE
-) WITHOUT ROWID;
+);
 CREATE INDEX ix_ha_router_networks_network_id ON ha_router_networks (network_id);
 
 CREATE TABLE ha_router_vrid_allocations (
@@ -500,7 +501,7 @@ CREATE TABLE ipallocationpools (
     last_ip VARCHAR(64) NOT NULL,
     PRIMARY KEY (id),
     FOREIGN KEY (subnet_id) REFERENCES subnets (id) ON DELETE CASCADE
-) WITHOUT ROWID;
+);
 CREATE INDEX ix_ipallocationpools_subnet_id ON ipallocationpools (subnet_id);
 
 CREATE TABLE ipallocations (
@@ -512,7 +513,7 @@ CREATE TABLE ipallocations (
     FOREIGN KEY (network_id) REFERENCES networks (id) ON DELETE CASCADE,
     FOREIGN KEY (port_id) REFERENCES ports (id) ON DELETE CASCADE,
     FOREIGN KEY (subnet_id) REFERENCES subnets (id) ON DELETE CASCADE
-) WITHOUT ROWID;
+);
 CREATE INDEX ix_ipallocations_network_id ON ipallocations (network_id);
 CREATE INDEX ix_ipallocations_port_id ON ipallocations (port_id);
 CREATE INDEX ix_ipallocations_subnet_id ON ipallocations (subnet_id);
@@ -530,7 +531,7 @@ CREATE TABLE ipamallocationpools (
     last_ip VARCHAR(64) NOT NULL,
     PRIMARY KEY (id),
     FOREIGN KEY (ipam_subnet_id) REFERENCES ipamsubnets (id) ON DELETE CASCADE
-) WITHOUT ROWID;
+);
 CREATE INDEX ix_ipamallocationpools_ipam_subnet_id ON ipamallocationpools (ipam_subnet_id);
 
 CREATE TABLE ipamallocations (
@@ -539,7 +540,7 @@ CREATE TABLE ipamallocations (
     ipam_subnet_id VARCHAR(36) NOT NULL,
     PRIMARY KEY (ip_address, ipam_subnet_id),
     FOREIGN KEY (ipam_subnet_id) REFERENCES ipamsubnets (id) ON DELETE CASCADE
-) WITHOUT ROWID;
+);
 CREATE INDEX ix_ipamallocations_ipam_subnet_id ON ipamallocations (ipam_subnet_id);
 
 CREATE TABLE local_ips (
@@ -555,7 +556,7 @@ CREATE TABLE local_ips (
     CONSTRAINT standard_attr_id UNIQUE (standard_attr_id),
     FOREIGN KEY (standard_attr_id) REFERENCES standardattributes (id) ON DELETE CASCADE,
     FOREIGN KEY (local_port_id) REFERENCES ports (id) ON DELETE RESTRICT
-) WITHOUT ROWID;
+);
 CREATE INDEX ix_local_ips_project_id ON local_ips (project_id);
 CREATE INDEX ix_local_ips_local_port_id ON local_ips (local_port_id);
 
@@ -566,7 +567,7 @@ CREATE TABLE local_ip_associations (
     PRIMARY KEY (local_ip_id, fixed_port_id),
     FOREIGN KEY (local_ip_id) REFERENCES local_ips (id) ON DELETE RESTRICT,
     FOREIGN KEY (fixed_port_id) REFERENCES ports (id) ON DELETE CASCADE
-) WITHOUT ROWID;
+);
 CREATE INDEX ix_local_ip_associations_fixed_port_id ON local_ip_associations (fixed_port_id);
 
 CREATE TABLE logs (
@@ -582,7 +583,7 @@ CREATE TABLE logs (
     PRIMARY KEY (id),
     CONSTRAINT standard_attr_id UNIQUE (standard_attr_id),
     FOREIGN KEY (standard_attr_id) REFERENCES standardattributes (id) ON DELETE CASCADE
-) WITHOUT ROWID;
+);
 CREATE INDEX ix_logs_project_id ON logs (project_id);
 CREATE INDEX ix_logs_resource_id ON logs (resource_id);
 CREATE INDEX ix_logs_target_id ON logs (target_id);
@@ -594,7 +595,7 @@ CREATE TABLE meteringlabels (
     description VARCHAR(1024),
     shared BOOLEAN DEFAULT 0,
     PRIMARY KEY (id)
-) WITHOUT ROWID;
+);
 CREATE INDEX ix_meteringlabels_project_id ON meteringlabels (project_id);
 
 CREATE TABLE meteringlabelrules (
@@ -607,7 +608,7 @@ CREATE TABLE meteringlabelrules (
     destination_ip_prefix VARCHAR(64),
     PRIMARY KEY (id),
     FOREIGN KEY (metering_label_id) REFERENCES meteringlabels (id) ON DELETE CASCADE
-) WITHOUT ROWID;
+);
 CREATE INDEX ix_meteringlabelrules_metering_label_id ON meteringlabelrules (metering_label_id);
 
 CREATE TABLE ml2_distributed_port_bindings (
@@ -632,7 +633,7 @@ CREATE TABLE ml2_geneve_allocations (
     geneve_vni INTEGER NOT NULL,
     allocated BOOLEAN NOT NULL DEFAULT 0,
     PRIMARY KEY (geneve_vni)
-) WITHOUT ROWID;
+);
 CREATE INDEX ix_ml2_geneve_allocations_allocated ON ml2_geneve_allocations (allocated);
 
 CREATE TABLE ml2_geneve_endpoints (
@@ -640,13 +641,13 @@ CREATE TABLE ml2_geneve_endpoints (
     host VARCHAR(255),
     PRIMARY KEY (ip_address),
     CONSTRAINT unique_ml2_geneve_endpoints0host UNIQUE (host)
-) WITHOUT ROWID;
+);
 
 CREATE TABLE ml2_gre_allocations (
     gre_id INTEGER NOT NULL,
     allocated BOOLEAN NOT NULL DEFAULT 0,
     PRIMARY KEY (gre_id)
-) WITHOUT ROWID;
+);
 CREATE INDEX ix_ml2_gre_allocations_allocated ON ml2_gre_allocations (allocated);
 
 CREATE TABLE ml2_gre_endpoints (
@@ -654,7 +655,7 @@ CREATE TABLE ml2_gre_endpoints (
     host VARCHAR(255),
     PRIMARY KEY (ip_address),
     CONSTRAINT unique_ml2_gre_endpoints0host UNIQUE (host)
-) WITHOUT ROWID;
+);
 
 CREATE TABLE ml2_port_binding_levels (
     port_id VARCHAR(36) NOT NULL,
@@ -665,7 +666,7 @@ CREATE TABLE ml2_port_binding_levels (
     PRIMARY KEY (port_id, host, level),
     FOREIGN KEY (port_id) REFERENCES ports (id) ON DELETE CASCADE,
     FOREIGN KEY (segment_id) REFERENCES networksegments (id) ON DELETE SET NULL
-) WITHOUT ROWID;
+);
 CREATE INDEX ml2_port_binding_levels_ibfk_2 ON ml2_port_binding_levels (segment_id);
 
 CREATE TABLE ml2_port_bindings (
@@ -685,14 +686,14 @@ CREATE TABLE ml2_vlan_allocations (
     vlan_id INTEGER NOT NULL,
     allocated BOOLEAN NOT NULL,
     PRIMARY KEY (physical_network, vlan_id)
-) WITHOUT ROWID;
+);
 CREATE INDEX ix_ml2_vlan_allocations_physical_network_allocated ON ml2_vlan_allocations (physical_network, allocated);
 
 CREATE TABLE ml2_vxlan_allocations (
     vxlan_vni INTEGER NOT NULL,
     allocated BOOLEAN NOT NULL DEFAULT 0,
     PRIMARY KEY (vxlan_vni)
-) WITHOUT ROWID;
+);
 CREATE INDEX ix_ml2_vxlan_allocations_allocated ON ml2_vxlan_allocations (allocated);
 
 CREATE TABLE ml2_vxlan_endpoints (
@@ -701,7 +702,7 @@ CREATE TABLE ml2_vxlan_endpoints (
     host VARCHAR(255),
     PRIMARY KEY (ip_address),
     CONSTRAINT unique_ml2_vxlan_endpoints0host UNIQUE (host)
-) WITHOUT ROWID;
+);
 
 CREATE TABLE ndp_proxies (
     project_id VARCHAR(255),
@@ -717,7 +718,7 @@ CREATE TABLE ndp_proxies (
     FOREIGN KEY (router_id) REFERENCES routers (id) ON DELETE CASCADE,
     FOREIGN KEY (port_id) REFERENCES ports (id) ON DELETE CASCADE,
     FOREIGN KEY (standard_attr_id) REFERENCES standardattributes (id) ON DELETE CASCADE
-) WITHOUT ROWID;
+);
 CREATE INDEX ix_ndp_proxies_project_id ON ndp_proxies (project_id);
 CREATE INDEX ix_ndp_proxies_port_id ON ndp_proxies (port_id);
 
@@ -736,7 +737,7 @@ CREATE TABLE network_segment_ranges (
     CONSTRAINT standard_attr_id UNIQUE (standard_attr_id),
     CONSTRAINT uniq_network_segment_ranges UNIQUE ("default", network_type, physical_network, minimum, maximum),
     FOREIGN KEY (standard_attr_id) REFERENCES standardattributes (id) ON DELETE CASCADE
-) WITHOUT ROWID;
+);
 
 CREATE TABLE network_subnet_lock (
     network_id VARCHAR(36) NOT NULL,
@@ -753,7 +754,7 @@ CREATE TABLE networkdhcpagentbindings (
     CONSTRAINT uniq_network_dhcp_agent_binding0network_id0binding_index0 UNIQUE (network_id, binding_index),
     FOREIGN KEY (dhcp_agent_id) REFERENCES agents (id) ON DELETE CASCADE,
     FOREIGN KEY (network_id) REFERENCES networks (id) ON DELETE CASCADE
-) WITHOUT ROWID;
+);
 CREATE INDEX ix_networkdhcpagentbindings_dhcp_agent_id ON networkdhcpagentbindings (dhcp_agent_id);
 
 CREATE TABLE networkdnsdomains (
@@ -779,7 +780,7 @@ CREATE TABLE networkrbacs (
     PRIMARY KEY (id),
     CONSTRAINT uniq_networkrbacs0target_project0object_id0action UNIQUE (target_project, object_id, action),
     FOREIGN KEY (object_id) REFERENCES networks (id) ON DELETE CASCADE
-) WITHOUT ROWID;
+);
 CREATE INDEX ix_networkrbacs_action ON networkrbacs (action);
 CREATE INDEX ix_networkrbacs_project_id ON networkrbacs (project_id);
 CREATE INDEX ix_networkrbacs_target_project ON networkrbacs (target_project);
@@ -799,7 +800,7 @@ CREATE TABLE ovn_hash_ring (
     created_at DATETIME NOT NULL,
     updated_at DATETIME NOT NULL,
     PRIMARY KEY (node_uuid, group_name)
-) WITHOUT ROWID;
+);
 CREATE INDEX ix_ovn_hash_ring_group_name ON ovn_hash_ring (group_name);
 CREATE INDEX ix_ovn_hash_ring_node_uuid ON ovn_hash_ring (node_uuid);
 
@@ -812,7 +813,7 @@ CREATE TABLE ovn_revision_numbers (
     updated_at TIMESTAMP,
     PRIMARY KEY (resource_uuid, resource_type),
     FOREIGN KEY (standard_attr_id) REFERENCES standardattributes (id) ON DELETE SET NULL
-) WITHOUT ROWID;
+);
 CREATE INDEX ix_ovn_revision_numbers_resource_type ON ovn_revision_numbers (resource_type);
 CREATE INDEX ix_ovn_revision_numbers_resource_uuid ON ovn_revision_numbers (resource_uuid);
 CREATE INDEX ix_ovn_revision_numbers_standard_attr_id ON ovn_revision_numbers (standard_attr_id);
@@ -861,7 +862,7 @@ CREATE TABLE portforwardings (
     FOREIGN KEY (floatingip_id) REFERENCES floatingips (id) ON DELETE CASCADE,
     FOREIGN KEY (internal_neutron_port_id) REFERENCES ports (id) ON DELETE CASCADE,
     FOREIGN KEY (standard_attr_id) REFERENCES standardattributes (id) ON DELETE CASCADE
-) WITHOUT ROWID;
+);
 CREATE INDEX portforwardings_ibfk_2 ON portforwardings (internal_neutron_port_id);
 
 CREATE TABLE porthardwareoffloadtype (
@@ -869,7 +870,7 @@ CREATE TABLE porthardwareoffloadtype (
     hardware_offload_type VARCHAR(255),
     PRIMARY KEY (port_id),
     FOREIGN KEY (port_id) REFERENCES ports (id) ON DELETE CASCADE
-) WITHOUT ROWID;
+);
 CREATE INDEX ix_porthardwareoffloadtype_port_id ON porthardwareoffloadtype (port_id);
 
 CREATE TABLE porthints (
@@ -920,7 +921,7 @@ CREATE TABLE providerresourceassociations (
     resource_id VARCHAR(36) NOT NULL,
     PRIMARY KEY (provider_name, resource_id),
     CONSTRAINT resource_id UNIQUE (resource_id)
-) WITHOUT ROWID;
+);
 
 CREATE TABLE provisioningblocks (
     standard_attr_id BIGINT NOT NULL,
@@ -937,7 +938,7 @@ CREATE TABLE qos_policies (
     PRIMARY KEY (id),
     CONSTRAINT uniq_qos_policies0standard_attr_id UNIQUE (standard_attr_id),
     FOREIGN KEY (standard_attr_id) REFERENCES standardattributes (id) ON DELETE CASCADE
-) WITHOUT ROWID;
+);
 CREATE INDEX ix_qos_policies_project_id ON qos_policies (project_id);
 
 CREATE TABLE qos_bandwidth_limit_rules (
@@ -949,7 +950,7 @@ CREATE TABLE qos_bandwidth_limit_rules (
     PRIMARY KEY (id),
     CONSTRAINT qos_bandwidth_rules0qos_policy_id0direction UNIQUE (qos_policy_id, direction),
     FOREIGN KEY (qos_policy_id) REFERENCES qos_policies (id) ON DELETE CASCADE
-) WITHOUT ROWID;
+);
 
 CREATE TABLE qos_dscp_marking_rules (
     id VARCHAR(36) NOT NULL,
@@ -958,7 +959,7 @@ CREATE TABLE qos_dscp_marking_rules (
     PRIMARY KEY (id),
     CONSTRAINT qos_policy_id UNIQUE (qos_policy_id),
     FOREIGN KEY (qos_policy_id) REFERENCES qos_policies (id) ON DELETE CASCADE
-) WITHOUT ROWID;
+);
 
 CREATE TABLE qos_fip_policy_bindings (
     policy_id VARCHAR(36) NOT NULL,
@@ -977,7 +978,7 @@ CREATE TABLE qos_minimum_bandwidth_rules (
     PRIMARY KEY (id),
     CONSTRAINT qos_minimum_bandwidth_rules0qos_policy_id0direction UNIQUE (qos_policy_id, direction),
     FOREIGN KEY (qos_policy_id) REFERENCES qos_policies (id) ON DELETE CASCADE
-) WITHOUT ROWID;
+);
 CREATE INDEX ix_qos_minimum_bandwidth_rules_qos_policy_id ON qos_minimum_bandwidth_rules (qos_policy_id);
 
 CREATE TABLE qos_minimum_packet_rate_rules (
@@ -988,7 +989,7 @@ CREATE TABLE qos_minimum_packet_rate_rules (
     PRIMARY KEY (id),
     CONSTRAINT qos_minimum_packet_rate_rules0qos_policy_id0direction UNIQUE (qos_policy_id, direction),
     FOREIGN KEY (qos_policy_id) REFERENCES qos_policies (id) ON DELETE CASCADE
-) WITHOUT ROWID;
+);
 CREATE INDEX ix_qos_minimum_packet_rate_rules_qos_policy_id ON qos_minimum_packet_rate_rules (qos_policy_id);
 
 CREATE TABLE qos_network_policy_bindings (
@@ -1009,7 +1010,7 @@ CREATE TABLE qos_packet_rate_limit_rules (
     PRIMARY KEY (id),
     CONSTRAINT qos_packet_rate_limit_rules0qos_policy_id0direction UNIQUE (qos_policy_id, direction),
     FOREIGN KEY (qos_policy_id) REFERENCES qos_policies (id) ON DELETE CASCADE
-) WITHOUT ROWID;
+);
 CREATE INDEX ix_qos_packet_rate_limit_rules_qos_policy_id ON qos_packet_rate_limit_rules (qos_policy_id);
 
 CREATE TABLE qos_policies_default (
@@ -1017,7 +1018,7 @@ CREATE TABLE qos_policies_default (
     project_id VARCHAR(255) NOT NULL,
     PRIMARY KEY (project_id),
     FOREIGN KEY (qos_policy_id) REFERENCES qos_policies (id) ON DELETE CASCADE
-) WITHOUT ROWID;
+);
 CREATE INDEX ix_qos_policies_default_qos_policy_id ON qos_policies_default (qos_policy_id);
 
 CREATE TABLE qos_port_policy_bindings (
@@ -1036,7 +1037,7 @@ CREATE TABLE qos_router_gw_policy_bindings (
     CONSTRAINT router_id UNIQUE (router_id),
     FOREIGN KEY (policy_id) REFERENCES qos_policies (id) ON DELETE CASCADE,
     FOREIGN KEY (router_id) REFERENCES routers (id) ON DELETE CASCADE
-) WITHOUT ROWID;
+);
 
 CREATE TABLE qospolicyrbacs (
     id VARCHAR(36) NOT NULL,
@@ -1047,7 +1048,7 @@ CREATE TABLE qospolicyrbacs (
     PRIMARY KEY (id),
     CONSTRAINT uniq_qospolicyrbacs0target_project0object_id0action UNIQUE (target_project, object_id, action),
     FOREIGN KEY (object_id) REFERENCES qos_policies (id) ON DELETE CASCADE
-) WITHOUT ROWID;
+);
 CREATE INDEX ix_qospolicyrbacs_action ON qospolicyrbacs (action);
 CREATE INDEX ix_qospolicyrbacs_project_id ON qospolicyrbacs (project_id);
 CREATE INDEX ix_qospolicyrbacs_target_project ON qospolicyrbacs (target_project);
@@ -1060,7 +1061,7 @@ CREATE TABLE quotas (
     "limit" INTEGER,
     PRIMARY KEY (id),
     CONSTRAINT uniq_quotas0project_id0resource UNIQUE (project_id, resource)
-) WITHOUT ROWID;
+);
 CREATE INDEX ix_quotas_project_id ON quotas (project_id);
 
 CREATE TABLE quotausages (
@@ -1085,7 +1086,7 @@ CREATE TABLE resourcedeltas (
     amount INTEGER,
     PRIMARY KEY (resource, reservation_id),
     FOREIGN KEY (reservation_id) REFERENCES reservations (id) ON DELETE CASCADE
-) WITHOUT ROWID;
+);
 CREATE INDEX ix_resourcedeltas_reservation_id ON resourcedeltas (reservation_id);
 
 CREATE TABLE router_extra_attributes (
@@ -1116,7 +1117,7 @@ CREATE TABLE routerl3agentbindings (
     CONSTRAINT uniq_router_l3_agent_binding0router_id0binding_index0 UNIQUE (router_id, binding_index),
     FOREIGN KEY (l3_agent_id) REFERENCES agents (id) ON DELETE CASCADE,
     FOREIGN KEY (router_id) REFERENCES routers (id) ON DELETE CASCADE
-) WITHOUT ROWID;
+);
 CREATE INDEX ix_routerl3agentbindings_l3_agent_id ON routerl3agentbindings (l3_agent_id);
 
 CREATE TABLE routerports (
@@ -1127,7 +1128,7 @@ CREATE TABLE routerports (
     CONSTRAINT uniq_routerports0port_id UNIQUE (port_id),
     FOREIGN KEY (router_id) REFERENCES routers (id) ON DELETE CASCADE,
     FOREIGN KEY (port_id) REFERENCES ports (id) ON DELETE CASCADE
-) WITHOUT ROWID;
+);
 
 CREATE TABLE routerroutes (
     destination VARCHAR(64) NOT NULL,
@@ -1135,7 +1136,7 @@ CREATE TABLE routerroutes (
     router_id VARCHAR(36) NOT NULL,
     PRIMARY KEY (destination, nexthop, router_id),
     FOREIGN KEY (router_id) REFERENCES routers (id) ON DELETE CASCADE
-) WITHOUT ROWID;
+);
 CREATE INDEX ix_routerroutes_router_id ON routerroutes (router_id);
 
 CREATE TABLE security_groups_default_statefulness (
@@ -1144,7 +1145,7 @@ CREATE TABLE security_groups_default_statefulness (
     stateful BOOLEAN NOT NULL DEFAULT 1,
     PRIMARY KEY (id),
     CONSTRAINT project_id UNIQUE (project_id)
-) WITHOUT ROWID;
+);
 
 CREATE TABLE securitygroupdefaultrules (
     id VARCHAR(36) NOT NULL,
@@ -1162,7 +1163,7 @@ CREATE TABLE securitygroupdefaultrules (
     PRIMARY KEY (id),
     CONSTRAINT standard_attr_id UNIQUE (standard_attr_id),
     FOREIGN KEY (standard_attr_id) REFERENCES standardattributes (id) ON DELETE CASCADE
-) WITHOUT ROWID;
+);
 
 CREATE TABLE securitygroupportbindings (
     port_id VARCHAR(36) NOT NULL,
@@ -1170,7 +1171,7 @@ CREATE TABLE securitygroupportbindings (
     PRIMARY KEY (port_id, security_group_id),
     FOREIGN KEY (port_id) REFERENCES ports (id) ON DELETE CASCADE,
     FOREIGN KEY (security_group_id) REFERENCES securitygroups (id) ON DELETE CASCADE
-) WITHOUT ROWID;
+);
 CREATE INDEX securitygroupportbindings_ibfk_2 ON securitygroupportbindings (security_group_id);
 
 CREATE TABLE securitygrouprbacs (
@@ -1182,7 +1183,7 @@ CREATE TABLE securitygrouprbacs (
     PRIMARY KEY (id),
     CONSTRAINT uniq_securitygrouprbacs0target_project0object_id0action UNIQUE (target_project, object_id, action),
     FOREIGN KEY (object_id) REFERENCES securitygroups (id) ON DELETE CASCADE
-) WITHOUT ROWID;
+);
 CREATE INDEX ix_securitygrouprbacs_action ON securitygrouprbacs (action);
 CREATE INDEX ix_securitygrouprbacs_project_id ON securitygrouprbacs (project_id);
 CREATE INDEX ix_securitygrouprbacs_target_project ON securitygrouprbacs (target_project);
@@ -1207,7 +1208,7 @@ CREATE TABLE securitygrouprules (
     FOREIGN KEY (remote_group_id) REFERENCES securitygroups (id) ON DELETE CASCADE,
     FOREIGN KEY (standard_attr_id) REFERENCES standardattributes (id) ON DELETE CASCADE,
     FOREIGN KEY (remote_address_group_id) REFERENCES address_groups (id) ON DELETE CASCADE
-) WITHOUT ROWID;
+);
 CREATE INDEX ix_securitygrouprules_project_id ON securitygrouprules (project_id);
 CREATE INDEX ix_securitygrouprules_remote_address_group_id ON securitygrouprules (remote_address_group_id);
 CREATE INDEX ix_securitygrouprules_remote_group_id ON securitygrouprules (remote_group_id);
@@ -1257,7 +1258,7 @@ CREATE TABLE subnetpools (
     PRIMARY KEY (id),
     CONSTRAINT uniq_subnetpools0standard_attr_id UNIQUE (standard_attr_id),
     FOREIGN KEY (standard_attr_id) REFERENCES standardattributes (id) ON DELETE CASCADE
-) WITHOUT ROWID;
+);
 CREATE INDEX ix_subnetpools_address_scope_id ON subnetpools (address_scope_id);
 CREATE INDEX ix_subnetpools_project_id ON subnetpools (project_id);
 
@@ -1266,7 +1267,7 @@ CREATE TABLE subnetpoolprefixes (
     subnetpool_id VARCHAR(36) NOT NULL,
     PRIMARY KEY (cidr, subnetpool_id),
     FOREIGN KEY (subnetpool_id) REFERENCES subnetpools (id) ON DELETE CASCADE
-) WITHOUT ROWID;
+);
 CREATE INDEX ix_subnetpoolprefixes_subnetpool_id ON subnetpoolprefixes (subnetpool_id);
 
 CREATE TABLE subnetpoolrbacs (
@@ -1278,7 +1279,7 @@ CREATE TABLE subnetpoolrbacs (
     PRIMARY KEY (id),
     CONSTRAINT uniq_subnetpoolrbacs0target_project0object_id0action UNIQUE (target_project, object_id, action),
     FOREIGN KEY (object_id) REFERENCES subnetpools (id) ON DELETE CASCADE
-) WITHOUT ROWID;
+);
 CREATE INDEX ix_subnetpoolrbacs_action ON subnetpoolrbacs (action);
 CREATE INDEX ix_subnetpoolrbacs_project_id ON subnetpoolrbacs (project_id);
 CREATE INDEX ix_subnetpoolrbacs_target_project ON subnetpoolrbacs (target_project);
@@ -1290,7 +1291,7 @@ CREATE TABLE subnetroutes (
     subnet_id VARCHAR(36) NOT NULL,
     PRIMARY KEY (destination, nexthop, subnet_id),
     FOREIGN KEY (subnet_id) REFERENCES subnets (id) ON DELETE CASCADE
-) WITHOUT ROWID;
+);
 CREATE INDEX ix_subnetroutes_subnet_id ON subnetroutes (subnet_id);
 
 CREATE TABLE trunks (
@@ -1306,7 +1307,7 @@ CREATE TABLE trunks (
     CONSTRAINT standard_attr_id UNIQUE (standard_attr_id),
     FOREIGN KEY (port_id) REFERENCES ports (id) ON DELETE CASCADE,
     FOREIGN KEY (standard_attr_id) REFERENCES standardattributes (id) ON DELETE CASCADE
-) WITHOUT ROWID;
+);
 CREATE INDEX ix_trunks_project_id ON trunks (project_id);
 
 CREATE TABLE subports (
@@ -1318,7 +1319,7 @@ CREATE TABLE subports (
     CONSTRAINT uniq_subport0trunk_id0segmentation_type0segmentation_id UNIQUE (trunk_id, segmentation_type, segmentation_id),
     FOREIGN KEY (port_id) REFERENCES ports (id) ON DELETE CASCADE,
     FOREIGN KEY (trunk_id) REFERENCES trunks (id) ON DELETE CASCADE
-) WITHOUT ROWID;
+);
 
 CREATE TABLE tags (
     standard_attr_id BIGINT NOT NULL,

@@ -75,13 +75,17 @@ impl Selection {
             sql.push_str(&condition.sql);
             args.extend(condition.args);
         }
-        sql.push_str(" ORDER BY ");
-        for column in &self.order {
-            sql.push_str(column);
-            sql.push_str(", ");
+        // Whole answers in the order of the key are sorted here: a database may sort wide rows in a temporary tree.
+        let by_key_alone = self.order.is_empty() && self.limit.is_none();
+        if !by_key_alone {
+            sql.push_str(" ORDER BY ");
+            for column in &self.order {
+                sql.push_str(column);
+                sql.push_str(", ");
+            }
+            let direction = if self.descending_key { " DESC" } else { "" };
+            let _ = write!(sql, "{}.\"{}\"{direction}", resource.table, resource.key);
         }
-        let _ =
-            write!(sql, "{}.\"{}\"{}", resource.table, resource.key, if self.descending_key { " DESC" } else { "" });
         if let Some(limit) = self.limit {
             let _ = write!(sql, " LIMIT {limit}");
         }
@@ -111,6 +115,12 @@ impl Selection {
         drop(rows);
         if records.is_empty() {
             return Ok(records);
+        }
+        if by_key_alone {
+            records.sort_unstable_by(|one, other| one.id().cmp(other.id()));
+            if self.descending_key {
+                records.reverse();
+            }
         }
         load_children(op, model, &mut records).await?;
         for behaviour in &entity.behaviours {

@@ -63,7 +63,7 @@ impl Default for Options {
             mmap: 0,
             page: 2048,
             statements: 512,
-            checkpoint_pages: 8000,
+            checkpoint_pages: 32_000,
             faults: None,
         }
     }

@@ -29,6 +29,8 @@ pub(crate) struct Writer {
     state: Mutex<State>,
     /// Pages in the log after the last commit.
     log_pages: Arc<AtomicU32>,
+    /// Those of them that the last checkpoint has copied.
+    copied: AtomicU32,
     checkpointer: Mutex<Checkpointer>,
 }
 
@@ -39,10 +41,12 @@ struct State {
     closed: bool,
 }
 
-/// Idle, or busy in the background.
+/// Copies the log into the file in two steps: most of it beside the writers, then what they added meanwhile between two
+/// of them. Only a log that is copied to its end is begun again; the first step alone never gets there under load.
 enum Checkpointer {
     Idle(Option<Box<Connection>>),
-    Busy,
+    Copying,
+    Copied(Option<Box<Connection>>),
 }
 
 /// The connection and the batch that is open on it.
@@ -83,7 +87,8 @@ impl Writer {
         let state = Mutex::new(State { idle: Some(desk), ..State::default() });
         let runtime = Handle::current();
         let checkpointer = Mutex::new(Checkpointer::Idle(None));
-        Ok(Arc::new(Writer { settings, outbox, runtime, state, log_pages, checkpointer }))
+        let copied = AtomicU32::new(0);
+        Ok(Arc::new(Writer { settings, outbox, runtime, state, log_pages, copied, checkpointer }))
     }
 
     /// Waits for the desk and begins a transaction.
@@ -167,36 +172,56 @@ impl Writer {
             // A caller that stopped waiting does not want to know.
             let _ = member.done.send(outcome.clone());
         }
-        self.checkpoint_if_due();
+        self.checkpoint_if_due(desk);
     }
 
-    fn checkpoint_if_due(self: &Arc<Self>) {
-        if self.log_pages.load(Ordering::Relaxed) < self.settings.options.checkpoint_pages {
-            return;
+    /// Called between two batches.
+    fn checkpoint_if_due(self: &Arc<Self>, desk: &Desk) {
+        let (pages, most) = (self.log_pages.load(Ordering::Relaxed), self.settings.options.checkpoint_pages);
+        if pages < self.copied.load(Ordering::Relaxed) {
+            // The log was begun again.
+            self.copied.store(0, Ordering::Relaxed);
         }
         let mut checkpointer = self.checkpointer();
-        if let Checkpointer::Idle(connection) = &mut *checkpointer {
-            let connection = connection.take();
-            *checkpointer = Checkpointer::Busy;
-            drop(checkpointer);
-            self.log_pages.store(0, Ordering::Relaxed);
-            let writer = self.clone();
-            self.runtime.spawn_blocking(move || writer.checkpoint_beside(connection));
+        match &mut *checkpointer {
+            Checkpointer::Idle(connection) if pages.saturating_sub(self.copied.load(Ordering::Relaxed)) >= most => {
+                let connection = connection.take();
+                *checkpointer = Checkpointer::Copying;
+                let writer = self.clone();
+                self.runtime.spawn_blocking(move || writer.copy_beside(connection));
+            }
+            Checkpointer::Copied(connection) => {
+                *checkpointer = Checkpointer::Idle(connection.take());
+                drop(checkpointer);
+                // Readers that never pause keep the log from being begun again: in the end they are waited for.
+                let patient = pages / 4 >= most;
+                self.copy(&desk.connection, if patient { "RESTART" } else { "PASSIVE" });
+            }
+            _ => {}
         }
     }
 
-    /// Copies the log into the file while writers and readers go on.
-    fn checkpoint_beside(&self, connection: Option<Box<Connection>>) {
+    /// The first step.
+    fn copy_beside(&self, connection: Option<Box<Connection>>) {
         let connection = match connection {
-            Some(connection) => Some(connection),
-            None => Connection::open(&self.settings, true).map(Box::new).ok(),
+            Some(connection) => Ok(connection),
+            None => Connection::open(&self.settings, true).map(Box::new),
         };
-        if let Some(connection) = &connection
-            && let Err(error) = connection.query("PRAGMA wal_checkpoint(PASSIVE)", &[])
-        {
-            tracing::warn!(%error, "checkpoint failed; the next one tries again");
+        match &connection {
+            Ok(connection) => self.copy(connection, "PASSIVE"),
+            Err(error) => tracing::warn!(%error, "no connection for the checkpoint; the next one tries again"),
         }
-        *self.checkpointer() = Checkpointer::Idle(connection);
+        *self.checkpointer() = Checkpointer::Copied(connection.ok());
+    }
+
+    fn copy(&self, connection: &Connection, mode: &str) {
+        match connection.query(&format!("PRAGMA wal_checkpoint({mode})"), &[]) {
+            Ok(rows) => {
+                let copied = rows.first().map_or(0, |row| row.int(2));
+                self.copied.store(u32::try_from(copied).unwrap_or(0), Ordering::Relaxed);
+            }
+            Err(error) => tracing::warn!(%error, "checkpoint failed; the next one tries again"),
+        }
     }
 
     /// Empties the log, when no reader keeps it.
