@@ -28,7 +28,7 @@ demo: root tools-build ## Watch instances get their network, in throw-away names
 
 .PHONY: demo-vm
 demo-vm: root tools-build ## The same with a real guest: a Debian kernel under QEMU, without KVM.
-	@tools/need dnsmasq ip udhcpc dhclient ping qemu-system-x86_64 busybox-static cpio
+	@tools/need dnsmasq ip udhcpc dhclient ping qemu-system-x86_64 busybox-static cpio xz
 	@$(BUILD)
 	@NEUTRINO=$(NEUTRINO) tools/demo-vm
 
@@ -42,9 +42,10 @@ lint: tools-build ## Formatting, clippy, and which package may know which.
 	@tools/lint
 
 .PHONY: bench
-bench: root tools-build ## Measure: figures, not thresholds.
-	@tools/need wrk dnsmasq ip udhcpc dhclient ping
-	@CARGO="$(CARGO)" tools/bench $(ARGS)
+bench: root tools-build ## Measure a release build: figures, not thresholds.
+	@tools/need dnsmasq ip udhcpc dhclient ping
+	@$(CARGO) build --release --package neutrino --package bench
+	@exec target/release/bench --program target/release/neutrino $(ARGS)
 
 .PHONY: clean
 clean: ## Remove what was built; the state in ./var stays.

@@ -3,3 +3,4 @@
 pub mod demo;
 pub mod embedded;
 pub mod instance;
+pub mod reference;

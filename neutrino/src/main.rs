@@ -32,6 +32,8 @@ enum Command {
     Server(Options),
     /// Stand-in instances: namespaces with a DHCP client, to see networks work without a hypervisor.
     Instance(neutrino::instance::InstanceArgs),
+    /// Print the options that hold, each with where its value comes from.
+    Config(Options),
     /// Create or bring up to date the database, or look at it.
     Db(database::Args),
 }
@@ -63,6 +65,7 @@ fn main() -> ExitCode {
         Command::Cleanup(args) => up::cleanup(&args),
         Command::Demo(args) => neutrino::demo::run(&args),
         Command::Instance(args) => neutrino::instance::run(args),
+        Command::Config(options) => service::show_configuration(&options.options),
         Command::Db(args) => database::run(args),
     };
     match done {

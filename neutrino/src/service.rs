@@ -75,3 +75,20 @@ pub fn server(arguments: &[String]) -> anyhow::Result<()> {
         server.run(asked_to_stop()).await
     })
 }
+
+/// Prints what holds for all programs of the service.
+pub fn show_configuration(arguments: &[String]) -> anyhow::Result<()> {
+    let declared = neutrino::reference::READERS.iter().flat_map(|(_, lists)| lists.iter());
+    let loader = declared.fold(options::loader(), |loader, options| loader.declare(options));
+    let home = std::env::var_os("HOME").map(std::path::PathBuf::from);
+    let mut files = config::DefaultFiles::default();
+    for program in ["neutron-server", "neutron-dhcp-agent", "neutron-linuxbridge-agent"] {
+        let of_one = default_files(Path::new("/"), home.as_deref(), "neutron", program);
+        // neutron.conf is everybody's.
+        files.files.extend(of_one.files.into_iter().filter(|file| !files.files.contains(file)).collect::<Vec<_>>());
+        files.dirs.extend(of_one.dirs.into_iter().filter(|dir| !files.dirs.contains(dir)).collect::<Vec<_>>());
+    }
+    let config = loader.arguments(arguments, &files)?.load()?;
+    print!("{}", config.effective());
+    check(&config)
+}

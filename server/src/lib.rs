@@ -2,6 +2,7 @@
 //! ([`Server`]) with the options of the configuration ([`Setup`]).
 
 pub mod options;
+mod projects;
 mod rules;
 mod run;
 pub mod wiring;

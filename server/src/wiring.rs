@@ -104,6 +104,8 @@ pub async fn wire(setup: &Setup, store: Store, bus: &Bus) -> anyhow::Result<Wire
         Arc::new(zones::Zones { settings: setup.agents.clone() }),
         Arc::new(tag::Api::of(&system)),
         Arc::new(quota::Api { quotas: quotas.clone() }),
+        // Until there is an identity service.
+        Arc::new(crate::projects::Projects),
     ];
     system.quota = Some(quotas);
     for extension in [

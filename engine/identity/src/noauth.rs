@@ -5,12 +5,14 @@ use policy::Context;
 use crate::{Authenticator, MAX_NAME, Refusal};
 
 /// Believes `X-Project-Id` (or `X-Tenant-Id`), `X-User-Id`, `X-Roles` (separated by commas) and the names beside them. What is not sent
-/// is that of the user `admin` with the role `admin` in the project `admin`, so that a plain client may do everything.
+/// is that of the user `admin` with the role `admin` (and `member` and `reader`, as with Keystone) in the project `admin`, so that a plain client may do everything.
 /// Only for servers that strangers cannot reach.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Noauth;
 
 const ADMIN: &str = "admin";
+/// An administrator with the roles that Keystone lets it imply.
+const IMPLIED: [&str; 3] = [ADMIN, "member", "reader"];
 
 /// The first of these headers that was sent.
 fn header<'a>(headers: &'a HeaderMap, names: [&str; 2]) -> Result<Option<&'a str>, Refusal> {
@@ -41,7 +43,7 @@ impl Authenticator for Noauth {
         // An empty header is no role at all; an absent one is the administrator's.
         let roles: Vec<String> = match header(headers, ["X-Roles", "X-Role"])? {
             Some(list) => list.split(',').map(str::trim).filter(|role| !role.is_empty()).map(str::to_owned).collect(),
-            None => vec![ADMIN.to_owned()],
+            None => IMPLIED.iter().map(|role| (*role).to_owned()).collect(),
         };
         let system_scope = header(headers, ["Openstack-System-Scope", "X-System-Scope"])?.map(str::to_owned);
         let mut context =

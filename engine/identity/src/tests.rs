@@ -10,7 +10,7 @@ fn headers(pairs: &[(&'static str, &[u8])]) -> HeaderMap {
 async fn without_headers_everyone_is_the_administrator() {
     let context = Noauth.authenticate(&HeaderMap::new()).await.unwrap();
     assert_eq!((context.project_id.as_str(), context.user_id.as_str(), context.is_admin), ("admin", "admin", true));
-    assert_eq!(context.roles, ["admin"]);
+    assert_eq!(context.roles, ["admin", "member", "reader"]);
 }
 
 #[tokio::test]

@@ -5,13 +5,14 @@
 //! `neutrino instance` boots them.
 
 mod checks;
+mod guest;
 mod paper;
 mod scenario;
 
 use std::{
     fs::File,
     io::IsTerminal,
-    path::Path,
+    path::{Path, PathBuf},
     sync::Mutex,
     time::{Duration, Instant},
 };
@@ -42,6 +43,9 @@ pub struct Args {
     /// Keep everything up at the end, until Ctrl-C.
     #[arg(long, env = "DEMO_STAY", value_parser = clap::builder::FalseyValueParser::new())]
     stay: bool,
+    /// Boot a real guest under QEMU instead: a directory with `kernel` and `initrd`, as `make demo-vm` makes it.
+    #[arg(long, value_name = "DIRECTORY")]
+    guest: Option<PathBuf>,
 }
 
 /// Runs the demonstration; an error when a check failed.
@@ -56,18 +60,25 @@ fn outside(args: &Args) -> Result<()> {
     if !linux::is_root() {
         bail!("making namespaces needs root; run: sudo --preserve-env=HOME,PATH make demo");
     }
-    let missing = missing_programs();
+    let missing = missing_programs(args.guest.is_some());
     if !missing.is_empty() {
         bail!("programs are missing; run: apt-get install {}", missing.join(" "));
     }
     let program = std::env::current_exe().context("the path of this program")?;
-    let stay: &[&str] = if args.stay { &["demo", "--stay"] } else { &["demo"] };
+    let mut arguments = vec!["demo".to_owned()];
+    if args.stay {
+        arguments.push("--stay".to_owned());
+    }
+    if let Some(guest) = &args.guest {
+        arguments.extend(["--guest".to_owned(), std::path::absolute(guest)?.display().to_string()]);
+    }
+    let arguments: Vec<&str> = arguments.iter().map(String::as_str).collect();
     let own = std::process::id().to_string();
-    Err(sandbox::exec(program, stay, &[(INSIDE, &own)]).into())
+    Err(sandbox::exec(program, &arguments, &[(INSIDE, &own)]).into())
 }
 
 /// Packages of programs that the demonstration needs and that are not there.
-fn missing_programs() -> Vec<&'static str> {
+fn missing_programs(with_guest: bool) -> Vec<&'static str> {
     const NEEDED: &[(&str, &str)] = &[
         ("dnsmasq", "dnsmasq-base"),
         ("udhcpc", "udhcpc"),
@@ -77,7 +88,9 @@ fn missing_programs() -> Vec<&'static str> {
     ];
     let path = std::env::var_os("PATH").unwrap_or_default();
     let is_there = |program: &str| std::env::split_paths(&path).any(|dir| dir.join(program).exists());
-    NEEDED.iter().filter(|(program, _)| !is_there(program)).map(|(_, package)| *package).collect()
+    let of_guest = with_guest.then_some(&("qemu-system-x86_64", "qemu-system-x86"));
+    let needed = NEEDED.iter().chain(of_guest);
+    needed.filter(|(program, _)| !is_there(program)).map(|(_, package)| *package).collect()
 }
 
 fn inside(args: &Args, outside: &str) -> Result<()> {
@@ -88,7 +101,7 @@ fn inside(args: &Args, outside: &str) -> Result<()> {
     log_to(&log)?;
     let paper = Paper::new(start, std::io::stdout().is_terminal());
     let mut checks = Checks::default();
-    let played = play(&paper, &mut checks, args.stay.then_some(outside));
+    let played = play(&paper, &mut checks, args, outside);
     if let Err(error) = &played {
         checks.failed += 1;
         paper.error(&format!("{error:#}"));
@@ -111,16 +124,22 @@ fn log_to(path: &Path) -> Result<()> {
     Ok(())
 }
 
-fn play(paper: &Paper, checks: &mut Checks, stay: Option<&str>) -> Result<()> {
-    paper.title("Neutrino: three instances get their networks, in throw-away namespaces.");
+fn play(paper: &Paper, checks: &mut Checks, args: &Args, outside: &str) -> Result<()> {
+    paper.title(match args.guest {
+        Some(_) => "Neutrino: a real guest gets its network, in throw-away namespaces.",
+        None => "Neutrino: three instances get their networks, in throw-away namespaces.",
+    });
     scenario::build_datacentre()?;
     let config = embedded::loader(Path::new(STATE)).text("the demonstration", OPTIONS).load()?;
     let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build()?;
     let host = Netns::current()?;
     let embedded = runtime.block_on(Embedded::start(&config, Some(host)))?;
     let endpoint = format!("http://{}", embedded.address());
-    let mut played = scenario::play(paper, checks, &endpoint);
-    if let (Ok(()), Some(outside)) = (&played, stay) {
+    let mut played = match &args.guest {
+        Some(image) => guest::play(paper, checks, &endpoint, image),
+        None => scenario::play(paper, checks, &endpoint),
+    };
+    if played.is_ok() && args.stay {
         paper.invite(&endpoint, STATE, outside);
         played = runtime.block_on(stop_asked());
     }

@@ -33,9 +33,9 @@ const ROUTER_V4: &str = "198.51.100.1/24";
 const ROUTER_V6: &str = "2001:db8:a::1/64";
 
 /// An instance with what was measured of it.
-struct Booted {
+pub(super) struct Booted {
     created: Created,
-    namespace: Netns,
+    pub(super) namespace: Netns,
     status: String,
     first_ping: Duration,
 }
@@ -46,7 +46,7 @@ impl Booted {
     }
 
     /// Its address of the family of another one.
-    fn address_like(&self, v4: bool) -> Result<IpAddr> {
+    pub(super) fn address_like(&self, v4: bool) -> Result<IpAddr> {
         let found = self.created.leased.iter().copied().find(|ip| ip.is_ipv4() == v4);
         found.with_context(|| format!("{} has no IPv{} address", self.name(), if v4 { 4 } else { 6 }))
     }
@@ -82,7 +82,7 @@ pub fn play(paper: &Paper, checks: &mut Checks, endpoint: &str) -> Result<()> {
     subnet(&api, paper, "amber", &amber, json!({"ip_version": 6, "cidr": "2001:db8:a::/64"}))?;
 
     let (of_blue, of_amber) =
-        (wait_for_dhcp(&api, paper, "blue", &blue)?, wait_for_dhcp(&api, paper, "amber", &amber)?);
+        (wait_for_dhcp(&api, paper, "blue", &blue, 2)?, wait_for_dhcp(&api, paper, "amber", &amber, 2)?);
 
     let booted = [
         boot(&api, paper, "vm1", "blue", of_blue)?,
@@ -116,7 +116,7 @@ pub fn play(paper: &Paper, checks: &mut Checks, endpoint: &str) -> Result<()> {
     Ok(())
 }
 
-fn wait_for_agents(api: &Api) -> Result<()> {
+pub(super) fn wait_for_agents(api: &Api) -> Result<()> {
     let deadline = Instant::now() + PATIENCE;
     loop {
         let agents = api.agents(HOST)?;
@@ -130,7 +130,7 @@ fn wait_for_agents(api: &Api) -> Result<()> {
     }
 }
 
-fn network(api: &Api, paper: &Paper, name: &str, mut body: Value) -> Result<String> {
+pub(super) fn network(api: &Api, paper: &Paper, name: &str, mut body: Value) -> Result<String> {
     body["name"] = name.into();
     let network = api.create("network", "networks", body)?;
     let kind = network["provider:network_type"].as_str().unwrap_or_default();
@@ -143,7 +143,7 @@ fn network(api: &Api, paper: &Paper, name: &str, mut body: Value) -> Result<Stri
     Ok(network["id"].as_str().context("a network has an id")?.to_owned())
 }
 
-fn subnet(api: &Api, paper: &Paper, name: &str, network: &str, mut body: Value) -> Result<()> {
+pub(super) fn subnet(api: &Api, paper: &Paper, name: &str, network: &str, mut body: Value) -> Result<()> {
     body["network_id"] = network.into();
     let is_v6 = body["ip_version"] == 6;
     if is_v6 {
@@ -158,11 +158,11 @@ fn subnet(api: &Api, paper: &Paper, name: &str, network: &str, mut body: Value) 
 }
 
 /// Waits until the DHCP servers of a network have their addresses; the IPv4 one.
-fn wait_for_dhcp(api: &Api, paper: &Paper, name: &str, network: &str) -> Result<IpAddr> {
+pub(super) fn wait_for_dhcp(api: &Api, paper: &Paper, name: &str, network: &str, subnets: usize) -> Result<IpAddr> {
     let deadline = Instant::now() + PATIENCE;
     loop {
         let addresses = api.dhcp_addresses(network)?;
-        if let (Some(v4), true) = (addresses.iter().find(|ip| ip.is_ipv4()), addresses.len() >= 2) {
+        if let (Some(v4), true) = (addresses.iter().find(|ip| ip.is_ipv4()), addresses.len() >= subnets) {
             let list: Vec<String> = addresses.iter().map(IpAddr::to_string).collect();
             paper.step(name, &format!("DHCP server at {}", list.join(" and ")));
             return Ok(*v4);
@@ -175,7 +175,7 @@ fn wait_for_dhcp(api: &Api, paper: &Paper, name: &str, network: &str) -> Result<
 }
 
 /// Boots an instance while pinging a neighbour from it, so that the time of the first answer is known.
-fn boot(api: &Api, paper: &Paper, name: &str, network: &str, neighbour: IpAddr) -> Result<Booted> {
+pub(super) fn boot(api: &Api, paper: &Paper, name: &str, network: &str, neighbour: IpAddr) -> Result<Booted> {
     let store = Store::new(Path::new(STATE));
     let request = Request {
         network: network.to_owned(),

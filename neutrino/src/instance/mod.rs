@@ -18,7 +18,7 @@ use clap::{Args, Subcommand};
 use linux::Program;
 
 pub use self::{
-    api::{Api, ApiError, Identity},
+    api::{Api, ApiError, Identity, Port},
     create::{Created, Request, create},
     state::{Instance, Store, netns_name},
 };

@@ -86,7 +86,8 @@ async fn networks(state: &Path, count: usize) -> anyhow::Result<()> {
     let api = Api::new(&format!("http://{}", embedded.address()), instance::Identity::default())?;
     let request = Request { network, name: Some("warm".into()), host: None, timeout: PATIENCE, keep: false };
     let store = Store::new(state);
-    let created = tokio::task::spawn_blocking(move || instance::create(&api, &store, &request, &mut |_, _| {})).await??;
+    let created =
+        tokio::task::spawn_blocking(move || instance::create(&api, &store, &request, &mut |_, _| {})).await??;
     row(
         "  restart with them: start to a new port's lease",
         &format!(

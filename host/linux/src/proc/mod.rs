@@ -15,12 +15,12 @@ use std::{
     time::{Duration, Instant},
 };
 
+pub use nix::sys::signal::Signal;
 use nix::{
     errno::Errno,
     libc,
     poll::{PollFd, PollFlags, PollTimeout, poll},
 };
-pub use nix::sys::signal::Signal;
 
 pub use self::program::{Child, Output, Program};
 use crate::{
