@@ -209,7 +209,9 @@ fn port_update_notification_economy() {
     for quiet in [json!({"name": "n"}), json!({"description": "d"}), json!({"binding:profile": {"a": "b"}})] {
         assert!(dhcp(quiet.clone()).is_empty(), "{quiet}");
     }
-    let tagged = server.sent_by(|| drop(api.put(&format!("{}/tags/t", port.path()), json!({})).expect(201)));
+    let tagged = server.sent_by(|| {
+        api.put(&format!("{}/tags/t", port.path()), json!({})).expect(201);
+    });
     assert!(tagged.iter().all(|sent| !sent.target.topic.starts_with("dhcp_agent")), "{tagged:?}");
     for loud in [
         json!({"fixed_ips": [{"ip_address": "192.0.2.77"}]}),
