@@ -42,7 +42,12 @@ pub async fn run(
     shutdown: impl Future<Output = ()> + Send,
 ) -> Result<(), RunError> {
     let common = Common::read(config)?;
-    let (settings, tuning) = settings::read(config, &common)?;
+    let (mut settings, tuning) = settings::read(config, &common)?;
+    settings.as_root = settings::needs_root(&settings.confs);
+    if settings.as_root {
+        tracing::warn!(dir = %settings.confs.display(),
+            "Only root can read the state directory, so dnsmasq stays root; open its parents to others to avoid that");
+    }
     let driver = LinuxBridge::new(&host)?;
     tracing::info!(agent.host = common.host, "The DHCP agent starts");
     let plugin = Plugin::new(Bus::clone(&bus), &common.host, Arc::clone(&common.timeouts));

@@ -71,8 +71,7 @@ fn tokens(text: &str) -> Vec<String> {
         }
         // Closing parentheses end a word, but those of `%(name)s` belong to it.
         let mut closing = 0;
-        loop {
-            let Some(inner) = rest.strip_suffix(')') else { break };
+        while let Some(inner) = rest.strip_suffix(')') {
             let opened = inner.matches("%(").count();
             let closed = inner.matches(")s").count();
             if opened > closed {

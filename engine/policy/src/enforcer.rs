@@ -62,7 +62,7 @@ impl Enforcer {
                 };
                 match left {
                     Left::Constant(text) => *text == right,
-                    Left::Credential(name) => credential(context, name).iter().any(|own| *own == right),
+                    Left::Credential(name) => credential(context, name).contains(&right),
                 }
             }
         }

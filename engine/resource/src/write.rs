@@ -44,11 +44,11 @@ pub async fn insert(op: &mut Op<'_>, entity: &Entity, record: &mut Record) -> Re
     for (position, attr) in model.attrs.iter().enumerate() {
         let Some(value) = record.at(position).cloned() else { continue };
         match attr.place {
-            Place::Side { write: true, table, key, column, absent, .. } => {
-                if absent.value().as_ref() != Some(&value) && !value.is_null() {
-                    let row = [(key, record.id().into()), (column, to_store(&attr.kind, &value))];
-                    op.txn.insert(table, &row).await.map_err(|error| entity.duplicate(record, error))?;
-                }
+            Place::Side { write: true, table, key, column, absent, .. }
+                if absent.value().as_ref() != Some(&value) && !value.is_null() =>
+            {
+                let row = [(key, record.id().into()), (column, to_store(&attr.kind, &value))];
+                op.txn.insert(table, &row).await.map_err(|error| entity.duplicate(record, error))?;
             }
             Place::Child { write: true, .. } => insert_children(op, &model, position, record, &value).await?,
             _ => {}

@@ -1,5 +1,7 @@
 //! What the protocol costs beside the system that it serves: `cargo bench -p rest`. Figures, not thresholds.
 
+#![expect(clippy::unwrap_used, reason = "a benchmark ends where it cannot go on")]
+
 #[path = "../src/tests/things.rs"]
 mod things;
 

@@ -18,6 +18,7 @@
 //! | forwarding databases of bridges and VXLAN devices | [`neigh::Fdb`], [`Handle::fdb`], [`neigh::fdb_append`], [`neigh::fdb_replace`], [`Handle::fdb_delete`] |
 //! | be told of changes | [`monitor::Monitor`], [`monitor::Event`] |
 //! | run a program, start a daemon, both in a namespace; adopt, watch, reload, end | [`proc`], [`Program`], [`Process`] |
+//! | what a device leaves to hardware | [`offload`] |
 //! | kernel settings, per namespace | [`sysctl`], [`Sysctl`] |
 //! | replace a file whole | [`file::atomic_write`], [`file::write_if_changed`] |
 //! | surroundings that vanish with the program | [`sandbox`] |
@@ -34,6 +35,7 @@ pub mod monitor;
 pub mod neigh;
 mod netlink;
 pub mod netns;
+pub mod offload;
 pub mod proc;
 mod ready;
 pub mod route;

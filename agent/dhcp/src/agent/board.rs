@@ -57,6 +57,8 @@ struct Entry {
     fetch: bool,
     /// Number of the event that last asked to fetch.
     refreshed: u64,
+    /// Number of the last event before the last fetch began.
+    fetched: u64,
     gone: bool,
     dirty: bool,
     running: bool,
@@ -202,7 +204,7 @@ impl Board {
         let known = Arc::make_mut(known);
         take_addresses(known, &port);
         known.ports.insert(port.id.clone(), port);
-        if !needs_host && !(ours && !same) {
+        if !needs_host && (!ours || same) {
             // Host files have no line of it; other files follow with the next change.
             return;
         }
@@ -249,6 +251,7 @@ impl Board {
         let mut state = self.state();
         let State { nets, deleted, .. } = &mut *state;
         let entry = nets.entry(network.id.clone()).or_default();
+        entry.fetched = seen;
         merge(entry, network, seen, deleted)
     }
 
@@ -271,7 +274,10 @@ impl Board {
             let entry = nets.entry(id.clone()).or_default();
             (entry.gone, entry.dirty, entry.all_ready) = (false, true, true);
             entry.parked = Parked::default();
-            merge(entry, network, seen, deleted);
+            // A fetch that began later has the newer answer.
+            if entry.fetched <= seen || entry.known.is_none() {
+                merge(entry, network, seen, deleted);
+            }
             syncs.push_back(id);
         }
         for (id, entry) in nets.iter_mut().filter(|(id, _)| !active.contains(*id)) {

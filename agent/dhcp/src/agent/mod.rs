@@ -72,11 +72,18 @@ pub struct Tuning {
     pub sync_pause: Duration,
     /// `bulk_reload_interval`: no two reloads of a dnsmasq closer than this.
     pub reload_pause: Duration,
+    /// Clients do not wait longer than this for dnsmasq to read its files.
+    pub client_wait: Duration,
 }
 
 impl Default for Tuning {
     fn default() -> Self {
-        Tuning { sync_workers: 4, sync_pause: Duration::from_secs(1), reload_pause: Duration::ZERO }
+        Tuning {
+            sync_workers: 4,
+            sync_pause: Duration::from_secs(1),
+            reload_pause: Duration::ZERO,
+            client_wait: pace::RELIEF_FROM,
+        }
     }
 }
 
@@ -99,6 +106,7 @@ pub struct Agent {
 impl Agent {
     /// An agent that asks `plugin` and works on `host`. It does nothing before [`Agent::run`].
     pub fn new(settings: Settings, tuning: Tuning, plugin: Plugin, host: Arc<dyn Host>) -> Arc<Agent> {
+        let pace = Pace::new(tuning.reload_pause, tuning.client_wait);
         Arc::new(Agent {
             settings,
             tuning,
@@ -106,7 +114,7 @@ impl Agent {
             plugin,
             board: Board::default(),
             ready: Ready::default(),
-            pace: Pace::new(tuning.reload_pause),
+            pace,
             closing: Stop::new(),
             sync_wanted: Notify::new(),
             watched: Mutex::default(),

@@ -3,6 +3,7 @@
 //! Reference: class `DeviceManager` in `neutron/agent/linux/dhcp.py`.
 
 use std::collections::BTreeSet;
+use std::sync::Arc;
 
 use messaging::CallError;
 use uuid::Uuid;
@@ -77,8 +78,11 @@ pub fn step<'a>(network: &'a Network, device_id: &str, refused: &BTreeSet<Id>) -
 }
 
 /// Makes sure of the port; returns the network with it.
-pub async fn ensure(plugin: &Plugin, network: &Network, device_id: &str) -> Result<(Network, Port), PortError> {
-    let mut network = network.clone();
+pub async fn ensure(
+    plugin: &Plugin,
+    mut network: Arc<Network>,
+    device_id: &str,
+) -> Result<(Arc<Network>, Port), PortError> {
     let mut refused = BTreeSet::new();
     // Adopt, then fix, is the longest way; a round more for each reserved port that another agent was quicker with.
     for _ in 0..8 {
@@ -91,7 +95,7 @@ pub async fn ensure(plugin: &Plugin, network: &Network, device_id: &str) -> Resu
                 let id = port.id.clone();
                 let fixed = plugin.update_port(&network.id, &id, None, Some(fixed_ips)).await?;
                 let fixed = checked(plugin, &network, fixed.ok_or(PortError::Changed)?).await?;
-                network.ports.insert(id, fixed.clone());
+                Arc::make_mut(&mut network).ports.insert(id, fixed.clone());
                 return Ok((network, fixed));
             }
             Step::Adopt(port) => {
@@ -107,11 +111,11 @@ pub async fn ensure(plugin: &Plugin, network: &Network, device_id: &str) -> Resu
             Step::Create(fixed_ips) => {
                 let port = plugin.create_port(&network, device_id, fixed_ips).await?.ok_or(PortError::Changed)?;
                 let port = checked(plugin, &network, port).await?;
-                network.ports.insert(port.id.clone(), port.clone());
+                Arc::make_mut(&mut network).ports.insert(port.id.clone(), port.clone());
                 return Ok((network, port));
             }
         };
-        network.ports.insert(changed.id.clone(), changed);
+        Arc::make_mut(&mut network).ports.insert(changed.id.clone(), changed);
     }
     Err(PortError::Changed)
 }

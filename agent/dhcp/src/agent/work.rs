@@ -178,8 +178,8 @@ impl Agent {
     }
 
     /// Puts the network in place; `false` when dnsmasq may not be told of the files yet and a later round has to.
-    async fn serve(self: &Arc<Self>, network: &Network) -> Result<bool, WorkError> {
-        let (network, own) = port::ensure(&self.plugin, network, &self.device_id(&network.id)).await?;
+    async fn serve(self: &Arc<Self>, network: &Arc<Network>) -> Result<bool, WorkError> {
+        let (network, own) = port::ensure(&self.plugin, Arc::clone(network), &self.device_id(&network.id)).await?;
         self.board.put_own_port(&network.id, own.clone());
         let id = network.id.clone();
         let agent = Arc::clone(self);
@@ -224,35 +224,89 @@ impl Agent {
         if !placed.releases.is_empty() && device_is_there(&desired, &observed) {
             self.host.release(id, &desired.device.name, &placed.releases)?;
         }
-        self.apply(Target { id, network: Some(network), desired: Some(&desired) }, &ops)?;
+        let target = Target { id, network: Some(network), desired: Some(&desired) };
+        let size = (desired.files.host.lines().count(), known_leases);
+        let starts = ops.contains(&Op::StartDnsmasq);
+        // A start reads the files too, and the leases of all hosts.
+        let busy = (reload.is_some() && placed.later.is_none() && self.pace.needs_relief(size.0, size.1))
+            || (starts && self.pace.needs_relief(size.0, size.0));
+        if busy {
+            self.apply_relieved(target, &ops)?;
+        } else {
+            self.apply(target, &ops)?;
+        }
         if let Some(pid) = reload
             && placed.later.is_none()
         {
-            let hosts = desired.files.host.lines().count();
-            self.pace.reloaded(id, pid, cpu, hosts, known_leases);
+            self.pace.reloaded(id, pid, cpu, size, busy);
         }
-        placed.pid = if ops.contains(&Op::StartDnsmasq) {
-            self.host.observe(id, Some(&desired))?.dnsmasq.map(|running| running.pid)
-        } else {
-            observed.dnsmasq.map(|running| running.pid)
-        };
+        let mut running = observed.dnsmasq;
+        if starts {
+            running = self.host.observe(id, Some(&desired))?.dnsmasq;
+            if running.is_none() {
+                return Err(HostError::Died { network: id.clone() });
+            }
+        }
+        placed.pid = running.map(|running| running.pid);
         Ok(placed)
     }
 
-    fn apply(&self, target: Target, ops: &[Op]) -> Result<(), HostError> {
-        for op in ops {
-            match op {
-                Op::Reload { .. } => metrics::counter!("dhcp_reloads_total").increment(1),
-                Op::StartDnsmasq => metrics::counter!("dhcp_starts_total").increment(1),
-                _ => {}
-            }
-            tracing::debug!(network.id = %target.id, ?op, "Step");
-            self.host.apply(target, op)?;
+    /// Applies with a second dnsmasq that serves while the first one reads its files. When there can be none, clients
+    /// wait: late answers are better than none to new ones.
+    fn apply_relieved(&self, target: Target, ops: &[Op]) -> Result<(), HostError> {
+        const LIMIT: Duration = Duration::from_secs(120);
+        // The first steps make what both need: namespace, device and files.
+        let busy = |op: &Op| matches!(op, Op::StopDnsmasq { .. } | Op::StartDnsmasq | Op::Reload { .. });
+        let start = ops.iter().position(busy).unwrap_or(ops.len());
+        // A stop before the files are written, as in a restart, may come after them as well.
+        let (stops, rest): (Vec<&Op>, Vec<&Op>) =
+            ops[start..].iter().partition(|op| matches!(op, Op::StopDnsmasq { .. }));
+        let (before, after): (Vec<&Op>, Vec<&Op>) = rest.into_iter().partition(|op| !busy(op));
+        for op in ops[..start].iter().chain(before) {
+            self.step(target, op)?;
         }
-        if ops.contains(&Op::StartDnsmasq) {
+        let relief = match self.host.relieve(target) {
+            Ok(relief) => Some(relief),
+            Err(error) => {
+                tracing::warn!(network.id = %target.id, error = chain(&error),
+                    "No second dnsmasq while the first is busy; clients wait");
+                None
+            }
+        };
+        metrics::counter!("dhcp_reliefs_total").increment(u64::from(relief.is_some()));
+        for op in stops.into_iter().chain(after) {
+            self.step(target, op)?;
+            let pid = match op {
+                Op::Reload { pid } => Some(*pid),
+                Op::StartDnsmasq => self.host.observe(target.id, target.desired)?.dnsmasq.map(|running| running.pid),
+                _ => None,
+            };
+            if let Some(pid) = pid
+                && !self.host.settle(pid, LIMIT)
+            {
+                tracing::warn!(network.id = %target.id, pid, "dnsmasq is still busy with its files after {LIMIT:?}");
+            }
+        }
+        drop(relief);
+        Ok(())
+    }
+
+    fn step(&self, target: Target, op: &Op) -> Result<(), HostError> {
+        match op {
+            Op::Reload { .. } => metrics::counter!("dhcp_reloads_total").increment(1),
+            Op::StartDnsmasq => metrics::counter!("dhcp_starts_total").increment(1),
+            _ => {}
+        }
+        tracing::debug!(network.id = %target.id, ?op, "Step");
+        self.host.apply(target, op)?;
+        if *op == Op::StartDnsmasq {
             tracing::info!(network.id = %target.id, "Started dnsmasq");
         }
         Ok(())
+    }
+
+    fn apply(&self, target: Target, ops: &[Op]) -> Result<(), HostError> {
+        ops.iter().try_for_each(|op| self.step(target, op))
     }
 
     /// Has an eye on a network's dnsmasq, and a new look at the network when it ends.

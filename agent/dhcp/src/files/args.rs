@@ -78,6 +78,9 @@ pub fn arguments(settings: &Settings, network: &Network) -> Vec<String> {
     if !settings.dns_domain.is_empty() {
         args.push(format!("--domain={}", settings.dns_domain));
     }
+    if settings.as_root {
+        args.push("--user=root".to_owned());
+    }
     if settings.broadcast_reply {
         args.push("--dhcp-broadcast".to_owned());
     }

@@ -13,6 +13,7 @@ mod args;
 mod hosts;
 mod leases;
 mod opts;
+mod relief;
 #[cfg(test)]
 pub(crate) mod tests;
 
@@ -20,6 +21,7 @@ use std::path::PathBuf;
 
 pub use args::{arguments, log_dir};
 pub use leases::{Lease, Leases, initial_leases};
+pub use relief::{relief_arguments, relief_leases};
 
 use crate::model::{Id, Network};
 use crate::settings::Settings;

@@ -4,7 +4,7 @@
 
 use std::fmt::Debug;
 
-use ::linux::{Handle, Idempotent, LinkSpec, Netns, Result, Sysctl, link, sysctl};
+use ::linux::{Handle, Idempotent, LinkSpec, Netns, Result, Sysctl, link, offload, sysctl};
 
 use crate::plan::Device;
 
@@ -52,6 +52,8 @@ impl InterfaceDriver for LinuxBridge {
         let finish = || -> Result<()> {
             // The host's end belongs to a bridge: it has no addresses of its own, not even automatic ones.
             Sysctl::in_netns(&self.host).set(&sysctl::ipv6(&device.tap, "disable_ipv6"), "1").or_missing()?;
+            // Guests that read packets raw, as old DHCP clients do, want checksums.
+            offload::set_tx_checksum(inside, &device.name, false)?;
             inside.handle()?.link_set(link::set(&device.name).up())?;
             self.root.link_set(link::set(&device.tap).up())
         };

@@ -7,7 +7,7 @@ use std::time::Duration;
 use futures::future::BoxFuture;
 use tokio::sync::Notify;
 
-use super::{Host, HostError, Release, Result, Target};
+use super::{Host, HostError, Release, Relief, Result, Target};
 use crate::files::Leases;
 use crate::model::Id;
 use crate::plan::{Desired, Dnsmasq, Namespace, Observed, Op, SeenAddress, SeenDevice};
@@ -25,6 +25,7 @@ struct State {
     next_pid: i32,
     fail: HashMap<Id, u32>,
     ended: HashMap<i32, Arc<Notify>>,
+    reliefs: Vec<(Id, bool)>,
 }
 
 impl FakeHost {
@@ -49,6 +50,11 @@ impl FakeHost {
 
     pub fn count(&self, wanted: impl Fn(&Op) -> bool) -> usize {
         self.state().done.iter().filter(|(_, op)| wanted(op)).count()
+    }
+
+    /// Beginnings and ends of second dnsmasqs.
+    pub fn reliefs(&self) -> Vec<bool> {
+        self.state().reliefs.iter().map(|(_, begins)| *begins).collect()
     }
 
     /// Kills the network's dnsmasq.
@@ -123,6 +129,7 @@ pub(crate) fn step(seen: &mut Observed, desired: Option<&Desired>, op: &Op, pid:
             seen.reload_pending = true;
         }
         Op::WriteInterface => seen.interface = Some(name.clone()),
+        Op::StopDnsmasq { pid } if seen.relief == Some(*pid) => seen.relief = None,
         Op::StopDnsmasq { .. } => seen.dnsmasq = None,
         Op::StartDnsmasq => {
             assert!(seen.dnsmasq.is_none(), "one dnsmasq at a time");
@@ -185,6 +192,17 @@ impl Host for FakeHost {
         Ok(())
     }
 
+    fn relieve(&self, target: Target) -> Result<Relief> {
+        let state = Arc::clone(&self.state);
+        let network = target.id.clone();
+        state.lock().unwrap().reliefs.push((network.clone(), true));
+        Ok(Relief::new(move || state.lock().unwrap().reliefs.push((network, false))))
+    }
+
+    fn settle(&self, _: i32, _: Duration) -> bool {
+        true
+    }
+
     fn cpu_time(&self, _: i32) -> Option<Duration> {
         None
     }
@@ -192,10 +210,9 @@ impl Host for FakeHost {
     fn exited(&self, pid: i32) -> BoxFuture<'static, ()> {
         let ended = self.state().ended.get(&pid).cloned();
         Box::pin(async move {
-            match ended {
-                Some(ended) => ended.notified().await,
-                // Ended before anybody looked.
-                None => {}
+            // Else it ended before anybody looked.
+            if let Some(ended) = ended {
+                ended.notified().await;
             }
         })
     }

@@ -9,15 +9,17 @@ use std::net::IpAddr;
 use std::os::unix::fs::DirBuilderExt;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use std::time::Duration;
+use std::thread;
+use std::time::{Duration, Instant};
 
+use ::linux::proc::Child;
 use ::linux::route::Route;
 use ::linux::{Handle, Idempotent, Netns, Process, Program, Sysctl, addr, file, link, proc, sysctl};
 use futures::future::BoxFuture;
 use ipnet::IpNet;
 
-use super::{Host, HostError, InterfaceDriver, NAMESPACE_PREFIX, Release, Result, Target, namespace, release};
-use crate::files::{Files, Leases, directory, initial_leases, log_dir};
+use super::{Host, HostError, InterfaceDriver, NAMESPACE_PREFIX, Release, Relief, Result, Target, namespace, release};
+use crate::files::{Files, Leases, directory, initial_leases, log_dir, relief_arguments, relief_leases};
 use crate::model::{Id, id};
 use crate::plan::{Desired, Dnsmasq, Namespace, Observed, Op, SeenAddress, SeenDevice};
 use crate::settings::Settings;
@@ -26,6 +28,13 @@ use crate::settings::Settings;
 const START_LIMIT: Duration = Duration::from_secs(120);
 /// How long dnsmasq may take to end after SIGTERM; a reload under way has to end first.
 const STOP_GRACE: Duration = Duration::from_secs(5);
+/// How long a second dnsmasq may take until it answers, and how long it lasts when nobody ends it.
+const RELIEF_READY: Duration = Duration::from_secs(30);
+const RELIEF_LASTS: Duration = Duration::from_secs(300);
+const RELIEF_PID: &str = "relief.pid";
+const RELIEF_LEASES: &str = "relief.leases";
+/// Between two looks at a process that is busy.
+const LOOK: Duration = Duration::from_millis(5);
 /// Written before the files, removed when dnsmasq was told of them.
 const PENDING: &str = ".reload";
 
@@ -147,6 +156,23 @@ impl LinuxHost {
         self.told(target.id)
     }
 
+    /// Runs the second dnsmasq. It lasts a bounded time even when this agent does not.
+    fn start_relief(&self, target: Target) -> Result<Option<Child>> {
+        let Some(desired) = target.desired else { return Ok(None) };
+        let dir = directory(&self.settings, target.id);
+        let leases = read(&dir.join("leases")).unwrap_or_default();
+        file::atomic_write(&dir.join(RELIEF_LEASES), relief_leases(&leases))?;
+        let inside = Netns::open(&namespace(target.id))?;
+        let arguments = relief_arguments(&desired.args, &dir.join(RELIEF_PID), &dir.join(RELIEF_LEASES));
+        let seconds = RELIEF_LASTS.as_secs().to_string();
+        Ok(Some(Program::new("timeout").arg(seconds).args(arguments).netns(&inside).spawn()?))
+    }
+
+    fn relief_pid(&self, network: &Id) -> Option<i32> {
+        let process = Process::adopt(&self.path(network, RELIEF_PID), network).ok()??;
+        Some(process.pid())
+    }
+
     fn stop(&self, network: &Id, pid: i32) -> Result<()> {
         // The number may be another process's by now.
         match Process::open_marked(pid, network)? {
@@ -208,6 +234,7 @@ impl Host for LinuxHost {
             read("host").and_then(|host| Some(Files { host, addn_hosts: read("addn_hosts")?, opts: read("opts")? }));
         observed.interface = read("interface");
         observed.reload_pending = dir.join(PENDING).exists();
+        observed.relief = self.relief_pid(network);
         Ok(observed)
     }
 
@@ -332,6 +359,46 @@ impl Host for LinuxHost {
         Ok(())
     }
 
+    fn relieve(&self, target: Target) -> Result<Relief> {
+        let died = || HostError::Died { network: target.id.clone() };
+        let child = self.start_relief(target)?.ok_or_else(died)?;
+        let (pid_file, lease_file) = (self.path(target.id, RELIEF_PID), self.path(target.id, RELIEF_LEASES));
+        let network = target.id.clone();
+        let relief = Relief::new(move || {
+            if let Err(error) = child.stop(STOP_GRACE) {
+                tracing::warn!(network.id = %network, %error, "Could not end a second dnsmasq");
+            }
+            for path in [pid_file, lease_file] {
+                let _ = fs::remove_file(path);
+            }
+        });
+        let deadline = Instant::now() + RELIEF_READY;
+        while Instant::now() < deadline {
+            if let Some(pid) = self.relief_pid(target.id) {
+                return if self.settle(pid, RELIEF_READY) { Ok(relief) } else { Err(died()) };
+            }
+            thread::sleep(LOOK);
+        }
+        Err(died())
+    }
+
+    fn settle(&self, pid: i32, limit: Duration) -> bool {
+        let deadline = Instant::now() + limit;
+        let mut idle = 0;
+        let mut first = None;
+        while Instant::now() < deadline {
+            let Some((state, sleeps)) = activity(pid) else { return false };
+            // Asleep in several looks, or in between them several times: it waits for clients. Reading files it does
+            // not sleep, and waking up for them is not counted.
+            idle = if state == 'S' { idle + 1 } else { 0 };
+            if idle == 4 || sleeps >= *first.get_or_insert(sleeps) + 4 {
+                return true;
+            }
+            thread::sleep(LOOK);
+        }
+        false
+    }
+
     fn cpu_time(&self, pid: i32) -> Option<Duration> {
         let text = read(Path::new(&format!("/proc/{pid}/schedstat")))?;
         text.split_whitespace().next()?.parse().ok().map(Duration::from_nanos)
@@ -361,6 +428,13 @@ impl Host for LinuxHost {
 fn is_on_link(route: &Route) -> bool {
     let host = if route.net.addr().is_ipv4() { 32 } else { 128 };
     route.gateway.is_none() && route.net.prefix_len() == host && route.protocol != ::linux::route::Protocol::Kernel
+}
+
+/// The state letter of a process, `S` while it waits, and how often it went to sleep so far.
+fn activity(pid: i32) -> Option<(char, u64)> {
+    let status = read(Path::new(&format!("/proc/{pid}/status")))?;
+    let value = |name: &str| status.lines().find_map(|line| line.strip_prefix(name)).map(str::trim);
+    Some((value("State:")?.chars().next()?, value("voluntary_ctxt_switches:")?.parse().ok()?))
 }
 
 fn is_uuid(text: &str) -> bool {

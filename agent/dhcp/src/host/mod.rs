@@ -44,6 +44,12 @@ pub enum HostError {
         /// Why.
         source: io::Error,
     },
+    /// dnsmasq started, and was not there when looked for.
+    #[error("dnsmasq of network {network} ended right after it started")]
+    Died {
+        /// Its network.
+        network: Id,
+    },
 }
 
 /// Result of asking the host for something.
@@ -58,6 +64,24 @@ pub struct Target<'a> {
     pub network: Option<&'a Network>,
     /// What is wanted; nothing when it goes.
     pub desired: Option<&'a Desired>,
+}
+
+/// Keeps a second dnsmasq running.
+pub struct Relief(Option<Box<dyn FnOnce() + Send>>);
+
+impl Relief {
+    /// Ends it by `end`.
+    pub fn new(end: impl FnOnce() + Send + 'static) -> Relief {
+        Relief(Some(Box::new(end)))
+    }
+}
+
+impl Drop for Relief {
+    fn drop(&mut self) {
+        if let Some(end) = self.0.take() {
+            end();
+        }
+    }
 }
 
 /// A host. Calls may block for as long as the kernel or a process takes, so they belong on a blocking thread.
@@ -76,6 +100,13 @@ pub trait Host: Send + Sync + 'static {
 
     /// Gives leases back to dnsmasq, as if their clients did; it may take a moment and may get lost.
     fn release(&self, network: &Id, device: &str, releases: &[Release]) -> Result<()>;
+
+    /// Starts a second dnsmasq that answers clients by the files and arguments as they are wanted, while the first one is
+    /// busy with them; it ends when the value is dropped. Returns when it answers.
+    fn relieve(&self, target: Target) -> Result<Relief>;
+
+    /// Waits until a process has nothing to do, at most `limit`; whether it has.
+    fn settle(&self, pid: i32, limit: Duration) -> bool;
 
     /// Processor time that a process has used; `None` when it has ended.
     fn cpu_time(&self, pid: i32) -> Option<Duration>;

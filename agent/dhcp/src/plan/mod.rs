@@ -38,6 +38,8 @@ pub struct Observed {
     pub interface: Option<String>,
     /// Files were written, and dnsmasq may not have been told: the agent ended in between.
     pub reload_pending: bool,
+    /// A second dnsmasq that an agent which ended in between has left.
+    pub relief: Option<i32>,
     /// Whether the directory of the network exists.
     pub directory: bool,
 }
@@ -148,6 +150,7 @@ pub fn plan(desired: Option<&Desired>, observed: &Observed) -> Vec<Op> {
 
 fn remove(observed: &Observed) -> Vec<Op> {
     let mut ops = Vec::new();
+    ops.extend(observed.relief.map(|pid| Op::StopDnsmasq { pid }));
     if let Some(dnsmasq) = &observed.dnsmasq {
         ops.push(Op::StopDnsmasq { pid: dnsmasq.pid });
     }
@@ -203,6 +206,8 @@ fn serve(desired: &Desired, observed: &Observed) -> Vec<Op> {
             ops.push(Op::StartDnsmasq);
         }
     }
+    // Last: until then it serves.
+    ops.extend(observed.relief.map(|pid| Op::StopDnsmasq { pid }));
     ops
 }
 

@@ -200,8 +200,8 @@ fn any_observed() -> impl Strategy<Value = Observed> {
         devices
     });
     let namespace = prop_oneof![Just(Namespace::Missing), Just(Namespace::Stale), Just(Namespace::Present)];
-    (namespace, any::<bool>(), devices, any::<bool>(), 0..4, 0..3, any::<bool>()).prop_map(
-        |(namespace, lo_up, devices, tap, dnsmasq, files, reload_pending)| {
+    (namespace, any::<bool>(), devices, any::<bool>(), 0..4, 0..3, (any::<bool>(), any::<bool>())).prop_map(
+        |(namespace, lo_up, devices, tap, dnsmasq, files, (reload_pending, relief))| {
             let mut args = desired().args;
             if dnsmasq == 2 {
                 args.pop();
@@ -219,6 +219,7 @@ fn any_observed() -> impl Strategy<Value = Observed> {
                 },
                 interface: (files > 1).then(|| "ns-00000000-00".to_owned()),
                 reload_pending,
+                relief: relief.then_some(8),
                 directory: true,
             }
         },

@@ -4,6 +4,7 @@
 
 mod options;
 
+use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 
 pub use options::{OPTIONS, SettingsError, read};
@@ -43,6 +44,8 @@ pub struct Settings {
     pub isolated_metadata: bool,
     /// `force_metadata`.
     pub force_metadata: bool,
+    /// dnsmasq stays root, since its usual user could not read its files where they are (see [`needs_root`]).
+    pub as_root: bool,
 }
 
 impl Settings {
@@ -65,6 +68,7 @@ impl Settings {
             txt_record: String::new(),
             isolated_metadata: false,
             force_metadata: false,
+            as_root: false,
         }
     }
 
@@ -72,4 +76,13 @@ impl Settings {
     pub fn serves_metadata(&self) -> bool {
         self.isolated_metadata || self.force_metadata
     }
+}
+
+/// Whether only root gets to files in this directory: one of the directories above it is closed to others.
+///
+/// dnsmasq reads its files as an ordinary user, so in a state directory below, say, `/root` it would serve nobody.
+pub fn needs_root(confs: &Path) -> bool {
+    let closed = |dir: &Path| std::fs::metadata(dir).is_ok_and(|meta| meta.permissions().mode() & 0o001 == 0);
+    // Directories that are not there yet are made open.
+    std::path::absolute(confs).is_ok_and(|confs| confs.ancestors().any(closed))
 }

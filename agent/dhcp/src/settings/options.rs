@@ -171,6 +171,7 @@ pub fn read(config: &Config, common: &Common) -> Result<(Settings, Tuning), Sett
         sync_workers: number(&NUM_SYNC_THREADS)? as usize,
         sync_pause: seconds(&RESYNC_THROTTLE)?,
         reload_pause: seconds(&BULK_RELOAD_INTERVAL)?,
+        ..Tuning::default()
     };
     Ok((settings, tuning))
 }
@@ -223,10 +224,14 @@ mod tests {
             txt_record: "a,b".into(),
             isolated_metadata: true,
             force_metadata: true,
+            as_root: false,
         };
         assert_eq!(settings, expected);
         let pause = Duration::from_secs;
-        assert_eq!(tuning, Tuning { sync_workers: 7, sync_pause: pause(3), reload_pause: pause(2) });
+        assert_eq!(
+            tuning,
+            Tuning { sync_workers: 7, sync_pause: pause(3), reload_pause: pause(2), ..Tuning::default() }
+        );
     }
 
     #[test]

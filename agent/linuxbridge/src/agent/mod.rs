@@ -40,6 +40,8 @@ use crate::{
 const SLOW_POLL: Duration = Duration::from_secs(20);
 /// Pause after a reading of the host failed, or after a turn that found no rest.
 const SHORT: Duration = Duration::from_secs(1);
+/// The longest pause after a turn, however long that took.
+const LONGEST_REST: Duration = Duration::from_millis(200);
 /// Looks at the host in one turn; more are needed only while somebody else changes it at the same time.
 const ROUNDS: usize = 4;
 
@@ -162,9 +164,12 @@ struct Agent {
 impl Agent {
     /// One turn, and the wait for the next. Says whether the end has come.
     async fn step(&mut self, shutdown: &mut (impl Future<Output = ()> + Unpin)) -> bool {
+        let begun = Instant::now();
         self.turn();
-        self.call();
         let now = Instant::now();
+        // On a host where something changes all the time, at most half of the time is spent looking at it.
+        let rested = now + (now - begun).min(LONGEST_REST);
+        self.call();
         let wakes = [self.state.next_wake(now), self.retry, Some(now + SLOW_POLL)];
         let wake = wakes.into_iter().flatten().min().unwrap_or(now + SLOW_POLL);
         tokio::select! {
@@ -174,6 +179,7 @@ impl Agent {
             Some(done) = self.calls.join_next() => self.done(done),
             () = tokio::time::sleep_until(wake.into()) => {}
         }
+        tokio::time::sleep_until(rested.into()).await;
         self.drain().await;
         false
     }

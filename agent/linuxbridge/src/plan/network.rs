@@ -212,11 +212,10 @@ impl Planner<'_> {
             Some(Kind::Vxlan(tunnel)) if tunnel.vni == vni => true,
             Some(_) => return Err(format!("{name} exists and is not the tunnel of VNI {vni}; rename it")),
         };
-        let other = self.host.links.iter().find(|(other, link)| {
-            let same = |t: &Tunnel| t.vni == vni && t.port == vxlan.port;
-            **other != name && matches!(&link.kind, Kind::Vxlan(tunnel) if same(tunnel))
-        });
-        if let Some((other, _)) = other {
+        let same = |kind: &Kind| matches!(kind, Kind::Vxlan(tunnel) if tunnel.vni == vni && tunnel.port == vxlan.port);
+        // Ours holds the VNI already, or nobody does.
+        let mut others = self.host.links.iter().filter(|_| !exists);
+        if let Some((other, _)) = others.find(|(_, link)| same(&link.kind)) {
             return Err(format!("VNI {vni} is in use by {other}; remove it"));
         }
         let Some(mtu) = mtu else { return Ok(None) };

@@ -144,6 +144,7 @@ pub struct State {
     /// Reported and not yet confirmed, with the count of answers at that time.
     reporting: BTreeMap<String, (Report, u64)>,
     ask_pause: Pause,
+    check_pause: Pause,
     report_pause: Pause,
     refresh_tunnels: bool,
     /// What could not be done, until when it is left alone, and why.
@@ -171,6 +172,7 @@ impl State {
             due: BTreeMap::new(),
             reporting: BTreeMap::new(),
             ask_pause: Pause::new(SERVER.0, SERVER.1),
+            check_pause: Pause::new(SERVER.0, IDLE_CHECK),
             report_pause: Pause::new(SERVER.0, SERVER.1),
             refresh_tunnels: l2_population.is_some(),
             said: BTreeMap::new(),
@@ -431,7 +433,7 @@ impl State {
     /// A network to ask about, once everything else is settled: it has a bridge here and nothing in it. The caller must
     /// come back with [`State::checked`].
     pub fn take_check(&mut self, host: &Host, now: Instant) -> Option<String> {
-        if self.checking || !self.is_settled() || !self.ask_pause.is_over(now) {
+        if self.checking || !self.is_settled() || !self.check_pause.is_over(now) {
             return None;
         }
         if self.idle.is_empty() && self.next_check.is_none_or(|at| now >= at) {
@@ -455,6 +457,9 @@ impl State {
     /// What the server said of a network: it is gone, it is there, or (`None`) nothing.
     pub fn checked(&mut self, id: String, gone: Option<bool>, now: Instant) {
         self.checking = false;
+        if gone.is_some() {
+            self.check_pause.reset();
+        }
         match gone {
             Some(true) if !self.desired.used_networks().contains(id.as_str()) => {
                 tracing::info!(network.id = id, "the network was deleted unnoticed");
@@ -463,7 +468,7 @@ impl State {
             Some(_) => {}
             None => {
                 self.idle.push_back(id);
-                self.ask_pause.begin(now);
+                self.check_pause.begin(now);
             }
         }
     }
@@ -627,7 +632,7 @@ impl State {
         let tell = tell.filter(|_| self.reporting.is_empty()).map(|at| self.report_pause.due().unwrap_or(at).max(at));
         let check = if self.idle.is_empty() { self.next_check.unwrap_or(now) } else { now };
         let check = Some(check).filter(|_| self.is_settled() && !self.checking);
-        let check = check.map(|at| self.ask_pause.due().unwrap_or(at).max(at));
+        let check = check.map(|at| self.check_pause.due().unwrap_or(at).max(at));
         impatient.chain(refused).chain(ask).chain(tell).chain(check).min()
     }
 }

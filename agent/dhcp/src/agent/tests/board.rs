@@ -154,3 +154,19 @@ fn unknown_networks_and_ports_are_no_news() {
     assert_eq!(board.backlog(), 0);
     assert_eq!(board.network_of_subnet(S1), None);
 }
+
+#[tokio::test]
+async fn a_sync_does_not_undo_a_later_fetch() {
+    let (board, net) = board();
+    drop(next(&board, Lane::Sync).await);
+    board.done(&net.id);
+    let seen = board.begin_sync();
+    board.refresh(net.id.clone(), 0);
+    let work = next(&board, Lane::Events).await;
+    let mut newer = net_d();
+    newer["ports"].as_array_mut().unwrap().push(port(0x30, "192.0.2.48", "compute:nova"));
+    board.fetched(network(&newer), work.seen);
+    board.synced(vec![net.clone()], seen);
+    let work = board.done(&net.id).expect("the sync has it looked at");
+    assert!(work.known.unwrap().ports.contains_key(&*port_id(0x30)));
+}

@@ -26,6 +26,7 @@ pub(crate) struct Site<H> {
     pub server: FakeServer,
     pub host: H,
     pub agent: Arc<Agent>,
+    tuning: Tuning,
     stop: Option<oneshot::Sender<()>>,
     running: Option<JoinHandle<()>>,
     _listener: Listener,
@@ -37,7 +38,7 @@ impl<H: Host + Clone> Site<H> {
         let (server, listener) = FakeServer::start().await;
         let prepared = prepare(&server);
         let agent = Agent::new(settings.clone(), tuning(), plugin(&server), Arc::new(host.clone()));
-        let mut site = Site { server, host, agent, stop: None, running: None, _listener: listener };
+        let mut site = Site { server, host, agent, tuning: tuning(), stop: None, running: None, _listener: listener };
         site.run().await;
         (site, prepared)
     }
@@ -60,6 +61,12 @@ impl<H: Host + Clone> Site<H> {
         self.server.bus.until("the first sync", asked).await;
     }
 
+    /// For the next agents.
+    pub fn with_tuning(mut self, tuning: Tuning) -> Site<H> {
+        self.tuning = tuning;
+        self
+    }
+
     /// Ends the agent, as a service manager does.
     pub async fn stop(&mut self) {
         drop(self.stop.take());
@@ -71,7 +78,7 @@ impl<H: Host + Clone> Site<H> {
     /// Ends the agent and starts another one.
     pub async fn restart(&mut self, settings: Settings) {
         self.stop().await;
-        self.agent = Agent::new(settings, tuning(), plugin(&self.server), Arc::new(self.host.clone()));
+        self.agent = Agent::new(settings, self.tuning, plugin(&self.server), Arc::new(self.host.clone()));
         self.run().await;
     }
 }

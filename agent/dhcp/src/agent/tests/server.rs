@@ -220,6 +220,10 @@ impl FakeServer {
 
     /// Waits until these ports were reported ready, at most 30 s.
     pub async fn until_ready(&self, ports: &[&Value]) {
+        self.until_ready_within(Duration::from_secs(30), ports).await;
+    }
+
+    pub async fn until_ready_within(&self, limit: Duration, ports: &[&Value]) {
         let waiting = async {
             loop {
                 let changed = self.changed.notified();
@@ -230,7 +234,7 @@ impl FakeServer {
             }
         };
         let missing = || ports.iter().filter(|port| !self.is_ready(port)).map(|p| p["id"].clone()).collect::<Vec<_>>();
-        if tokio::time::timeout(Duration::from_secs(30), waiting).await.is_err() {
+        if tokio::time::timeout(limit, waiting).await.is_err() {
             panic!("ports not ready in time: {:?}", missing());
         }
     }

@@ -1,9 +1,11 @@
 //! Cases of operators (areas dhcp and ports) as far as they are about files and arguments.
 
+use std::path::Path;
+
 use serde_json::{Value, json};
 
 use super::{S1, S6, net_d, network, port, port_id, settings, v6_subnet};
-use crate::files::{Files, arguments, initial_leases};
+use crate::files::{Files, arguments, initial_leases, relief_arguments, relief_leases};
 use crate::model::id;
 
 fn files(value: &Value) -> Files {
@@ -319,4 +321,32 @@ fn dhcp_v6_leases_survive() {
     net["ports"].as_array_mut().unwrap().pop();
     let v4 = "0 fa:16:3e:00:00:01 192.0.2.1 * *\n";
     assert_eq!(initial_leases(&network(&net), &existing), format!("duid 00:01:00:01:32:a0\n{v4}"));
+}
+
+#[test]
+fn the_second_dnsmasq_differs_where_it_must() {
+    let first = arguments(&settings(), &network(&net_d()));
+    let second = relief_arguments(&first, Path::new("/d/relief.pid"), Path::new("/d/relief.leases"));
+    let differ: Vec<&String> = second.iter().filter(|arg| !first.contains(arg)).collect();
+    assert_eq!(
+        differ,
+        [
+            "--pid-file=/d/relief.pid",
+            "--dhcp-leasefile=/d/relief.leases",
+            &format!("--dhcp-range=set:subnet-{S1},192.0.2.0,static,255.255.255.0,600s"),
+            "--port=0",
+            "--dhcp-authoritative",
+            "--keep-in-foreground",
+        ]
+    );
+    assert!(!second.iter().any(|arg| arg.starts_with("--addn-hosts")));
+    let mut settings = settings();
+    for (duration, lease) in [(-1, "600s"), (300, "300s")] {
+        settings.lease_duration = duration;
+        let first = arguments(&settings, &network(&net_d()));
+        let second = relief_arguments(&first, Path::new("/p"), Path::new("/l"));
+        assert!(second.iter().any(|arg| arg.starts_with("--dhcp-range") && arg.ends_with(lease)), "{second:?}");
+    }
+    let leases = "0 fa:16:3e:00:00:11 192.0.2.11 * *\nduid 00:01\n9 7 2001:db8::11 * 00:02\n";
+    assert_eq!(relief_leases(leases), "duid 00:01\n9 7 2001:db8::11 * 00:02\n");
 }

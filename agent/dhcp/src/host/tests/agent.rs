@@ -37,6 +37,8 @@ fn a_guest_gets_its_lease_and_the_next_one_too() {
         let device = handle.link(crate::plan::device_name(own["id"].as_str().unwrap()).as_str()).unwrap().unwrap();
         assert_eq!(device.mac.unwrap().to_string(), own["mac_address"].as_str().unwrap());
         assert_eq!((device.mtu, device.up), (1450, true));
+        let inner = Netns::open(&namespace(&network)).unwrap();
+        assert!(!linux::offload::tx_checksum(&inner, &device.name).unwrap(), "packets have their checksums");
         assert!(handle.link("lo").unwrap().unwrap().up);
         let route = handle.default_route(true, Some(device.index)).unwrap().unwrap();
         assert_eq!(route.gateway.unwrap().to_string(), "192.0.2.1");
@@ -313,5 +315,26 @@ fn cleanup_leaves_nothing() {
         assert!(!bench.settings.confs.join(&*network).exists());
         let left = bench.host.handle().links().unwrap();
         assert_eq!(left.iter().filter(|link| link.name.starts_with("tap")).count(), 0);
+    });
+}
+
+#[test]
+fn state_that_dnsmasq_cannot_read_as_another_user() {
+    let mut bench = Bench::new();
+    let private = bench.host.directory().join("private");
+    std::fs::create_dir(&private).unwrap();
+    std::fs::set_permissions(&private, std::os::unix::fs::PermissionsExt::from_mode(0o700)).unwrap();
+    bench.settings.confs = private.join("dhcp");
+    bench.settings.as_root = crate::settings::needs_root(&bench.settings.confs);
+    assert!(bench.settings.as_root);
+    bench.run(|| async {
+        let (site, (network, _)) = bench.site(|server| network_with_ports(server, "192.0.2.0/24", 0)).await;
+        eventually("dnsmasq runs", || !bench.file(&network, "pid").is_empty()).await;
+        // Of a reload, which happens after dnsmasq has become another user.
+        let port = site.server.boot(&network).await;
+        site.server.until_ready(&[&port]).await;
+        let machine = bench.machine(&site.server, &network, &port);
+        let lease = blocking(move || machine.lease_v4()).await;
+        assert_eq!(lease.ip(), IpAddr::V4(ip_of(&port)));
     });
 }

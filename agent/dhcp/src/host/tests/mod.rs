@@ -1,6 +1,7 @@
 //! Real namespaces, a real dnsmasq and real DHCP clients, in a laboratory of namespaces.
 
 mod agent;
+mod large;
 mod leases;
 mod packets;
 
@@ -29,7 +30,11 @@ pub(crate) struct Bench {
 impl Bench {
     pub fn new() -> Bench {
         // A failed test shows what the agent said.
-        let _ = tracing_subscriber::fmt().with_writer(std::io::stderr).with_ansi(false).try_init();
+        let _ = tracing_subscriber::fmt()
+            .with_writer(std::io::stderr)
+            .with_ansi(false)
+            .with_env_filter("info,dhcp::agent::ready=warn")
+            .try_init();
         let lab = Lab::new();
         let host = lab.host(HOST);
         // dnsmasq reads its files as an ordinary user.
@@ -45,7 +50,7 @@ impl Bench {
         self.host.run(|| {
             let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build().unwrap();
             runtime.block_on(async {
-                tokio::time::timeout(Duration::from_secs(110), test()).await.expect("the test ends in time");
+                tokio::time::timeout(Duration::from_secs(240), test()).await.expect("the test ends in time");
             });
         });
     }
