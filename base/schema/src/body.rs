@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use serde_json::Map;
 
-use crate::{Attr, Default, Fault, Model, Record, Value};
+use crate::{Attr, Default, Fault, Model, Record, Refusal, Value};
 
 /// What a request set, by position, beside the record that holds it.
 #[derive(Clone, Debug)]
@@ -21,8 +21,14 @@ impl Given {
     }
 }
 
-fn invalid(attr: &Attr, why: &str) -> Fault {
-    Fault::bad_request(format!("Invalid input for {}. Reason: {why}.", attr.name))
+fn refused(attr: &Attr, refusal: Refusal) -> Fault {
+    match refusal {
+        Refusal::Invalid(why) => Fault::bad_request(format!("Invalid input for {}. Reason: {why}.", attr.name)),
+        Refusal::Inconvertible(why) => {
+            Fault::invalid_input(format!("Invalid input for operation: {}: {why}.", attr.name))
+        }
+        Refusal::Fault(fault) => fault,
+    }
 }
 
 fn unknown(model: &Model, names: &[&str]) -> Fault {
@@ -33,7 +39,7 @@ fn converted(attr: &Attr, value: Value) -> Result<Value, Fault> {
     if value.is_null() && attr.nullable {
         return Ok(value);
     }
-    attr.kind.convert(value).map_err(|why| invalid(attr, &why))
+    attr.kind.judge(value).map_err(|refusal| refused(attr, refusal))
 }
 
 /// Both names of the owner are one attribute; they must agree when both are there.

@@ -3,7 +3,7 @@ use std::net::IpAddr;
 use serde_json::Map;
 use types::{Mac, cidr};
 
-use crate::Value;
+use crate::{Fault, Value};
 
 /// A member of an object value.
 #[derive(Clone, Copy, Debug)]
@@ -45,7 +45,8 @@ pub enum Kind {
     Name {
         max: usize,
     },
-    /// true, false, and what the reference takes for them: "true", "True", "1", 1, "false", "False", "0", 0.
+    /// true, false, and what the reference takes for them, in any case: 1, "1", "t", "true", "on", "y", "yes" and
+    /// 0, "0", "f", "false", "off", "n", "no".
     Bool,
     /// Numbers, also written as text.
     Int {
@@ -53,6 +54,8 @@ pub enum Kind {
         max: i64,
     },
     OneOf(&'static [&'static str]),
+    /// One of these numbers, also written as text.
+    OneOfInts(&'static [i64]),
     Ip,
     Mac,
     /// A prefix; host bits are masked.
@@ -66,12 +69,55 @@ pub enum Kind {
     Object(&'static [Field]),
     /// Any object. In a column it is JSON text, empty for `{}`.
     Dict,
-    /// A list kept as JSON text in one column.
+    /// A list kept as JSON text in one column; no item twice.
     JsonList(&'static Kind),
     /// A point in time; shown as ISO 8601 with `Z`.
     Time,
     /// Anything; the function normalises or says what is wrong.
     Custom(fn(Value) -> Result<Value, String>),
+    /// The same, with a fault of its own where the reference has one.
+    Judged(fn(Value) -> Result<Value, Fault>),
+}
+
+/// Why a value is refused. The reference tells values that fail a check from those that cannot be converted.
+#[derive(Debug)]
+pub enum Refusal {
+    /// It fails a check: `HTTPBadRequest`, naming the attribute.
+    Invalid(String),
+    /// It is not of the type, nor can it be converted: `InvalidInput`.
+    Inconvertible(String),
+    /// A fault of its own.
+    Fault(Fault),
+}
+
+impl Refusal {
+    /// What is wrong, without the attribute's name.
+    pub fn why(self) -> String {
+        match self {
+            Refusal::Invalid(why) | Refusal::Inconvertible(why) => why,
+            Refusal::Fault(fault) => fault.message().to_owned(),
+        }
+    }
+
+    fn within(self, member: &str) -> Refusal {
+        match self {
+            Refusal::Invalid(why) => Refusal::Invalid(format!("{member}: {why}")),
+            Refusal::Inconvertible(why) => Refusal::Inconvertible(format!("{member}: {why}")),
+            Refusal::Fault(fault) => Refusal::Fault(fault),
+        }
+    }
+}
+
+impl From<String> for Refusal {
+    fn from(why: String) -> Refusal {
+        Refusal::Invalid(why)
+    }
+}
+
+impl From<&str> for Refusal {
+    fn from(why: &str) -> Refusal {
+        Refusal::Invalid(why.to_owned())
+    }
 }
 
 impl std::fmt::Debug for Kind {
@@ -84,6 +130,7 @@ impl std::fmt::Debug for Kind {
             Kind::Bool => "Bool",
             Kind::Int { .. } => "Int",
             Kind::OneOf(_) => "OneOf",
+            Kind::OneOfInts(_) => "OneOfInts",
             Kind::Ip => "Ip",
             Kind::Mac => "Mac",
             Kind::Cidr => "Cidr",
@@ -93,6 +140,7 @@ impl std::fmt::Debug for Kind {
             Kind::JsonList(_) => "JsonList",
             Kind::Time => "Time",
             Kind::Custom(_) => "Custom",
+            Kind::Judged(_) => "Judged",
         })
     }
 }
@@ -119,8 +167,8 @@ pub(crate) fn boolean(value: &Value) -> Option<bool> {
             _ => None,
         },
         Value::String(text) => match text.to_ascii_lowercase().as_str() {
-            "true" | "1" => Some(true),
-            "false" | "0" => Some(false),
+            "1" | "t" | "true" | "on" | "y" | "yes" => Some(true),
+            "0" | "f" | "false" | "off" | "n" | "no" => Some(false),
             _ => None,
         },
         _ => None,
@@ -146,13 +194,28 @@ fn is_name(text: &str) -> bool {
     text.chars().all(prints) && !text.starts_with(char::is_whitespace) && !text.ends_with(char::is_whitespace)
 }
 
+/// Whole numbers, also as text. Fractions are refused rather than cut off.
+fn integer(value: &Value) -> Result<i64, Refusal> {
+    let number = match value {
+        Value::Number(number) => number.as_i64(),
+        Value::String(text) => text.trim().parse().ok(),
+        _ => None,
+    };
+    number.ok_or_else(|| Refusal::Inconvertible(format!("'{}' is not an integer", brief(value))))
+}
+
 impl Kind {
     /// Checks and normalises a value from a request. The error says what is wrong with it, without the attribute's name.
     pub fn convert(&self, value: Value) -> Result<Value, String> {
+        self.judge(value).map_err(Refusal::why)
+    }
+
+    /// The same, with the way in which it is wrong.
+    pub fn judge(&self, value: Value) -> Result<Value, Refusal> {
         match self {
             Kind::Uuid => {
                 let id = text(&value)?;
-                if is_uuid(id) { Ok(value) } else { Err(format!("'{}' is not a UUID", brief(&value))) }
+                if is_uuid(id) { Ok(value) } else { Err(format!("'{}' is not a UUID", brief(&value)).into()) }
             }
             Kind::Text { max } | Kind::NonBlank { max } | Kind::Name { max } => {
                 let string = text(&value)?;
@@ -160,91 +223,97 @@ impl Kind {
                     return Err("it contains a NUL character".into());
                 }
                 if string.chars().count() > *max {
-                    return Err(format!("'{}' exceeds the maximum length of {max} characters", brief(&value)));
+                    let why = format!("'{}' exceeds the maximum length of {max} characters", brief(&value));
+                    return Err(why.into());
+                }
+                if matches!(self, Kind::Name { .. }) && !is_name(string) {
+                    let why = "has blanks at an end, or a character that names may not have";
+                    return Err(format!("'{}' {why}", brief(&value)).into());
                 }
                 if matches!(self, Kind::NonBlank { .. }) && string.trim().is_empty() {
                     return Err("blank strings are not permitted".into());
-                }
-                if matches!(self, Kind::Name { .. }) && !is_name(string) {
-                    return Err(format!(
-                        "'{}' is not a valid name: it has characters that do not print, or space at an end",
-                        brief(&value)
-                    ));
                 }
                 Ok(value)
             }
             Kind::Bool => boolean(&value)
                 .map(Value::Bool)
-                .ok_or_else(|| format!("'{}' cannot be converted to boolean", brief(&value))),
+                .ok_or_else(|| Refusal::Inconvertible(format!("'{}' cannot be converted to boolean", brief(&value)))),
             Kind::Int { min, max } => {
-                let number = match &value {
-                    Value::Number(number) => number.as_i64(),
-                    Value::String(text) => text.trim().parse().ok(),
-                    _ => None,
-                };
-                let number = number.ok_or_else(|| format!("'{}' is not an integer", brief(&value)))?;
+                let number = integer(&value)?;
                 if number < *min || number > *max {
-                    return Err(format!("{number} is outside the range {min} to {max}"));
+                    return Err(format!("{number} is outside the range {min} to {max}").into());
                 }
                 Ok(Value::from(number))
             }
             Kind::OneOf(allowed) => match value.as_str() {
                 Some(text) if allowed.contains(&text) => Ok(value),
-                _ => Err(format!("'{}' is not one of {}", brief(&value), allowed.join(", "))),
+                _ => Err(format!("'{}' is not one of {}", brief(&value), allowed.join(", ")).into()),
             },
+            Kind::OneOfInts(allowed) => {
+                let number = integer(&value)?;
+                if allowed.contains(&number) {
+                    return Ok(Value::from(number));
+                }
+                let allowed: Vec<String> = allowed.iter().map(i64::to_string).collect();
+                Err(format!("{number} is not one of {}", allowed.join(", ")).into())
+            }
             Kind::Ip => {
                 let string = text(&value)?;
                 string
                     .parse::<IpAddr>()
                     .map(|ip| Value::from(ip.to_string()))
-                    .map_err(|_| format!("'{}' is not a valid IP address", brief(&value)))
+                    .map_err(|_| format!("'{}' is not a valid IP address", brief(&value)).into())
             }
             Kind::Mac => {
-                text(&value)?.parse::<Mac>().map(|mac| Value::from(mac.to_string())).map_err(|e| e.to_string())
+                text(&value)?.parse::<Mac>().map(|mac| Value::from(mac.to_string())).map_err(|e| e.to_string().into())
             }
             Kind::Cidr => {
                 let string = text(&value)?;
                 match cidr::parse(string) {
                     Some(net) if string.contains('/') => Ok(Value::from(net.to_string())),
                     _ => {
-                        Err(format!("'{}' is not a valid IP subnet; write it as address/prefix length", brief(&value)))
+                        let why =
+                            format!("'{}' is not a valid IP subnet; write it as address/prefix length", brief(&value));
+                        Err(why.into())
                     }
                 }
             }
             Kind::List { of, unique } => {
-                let Value::Array(items) = value else { return Err(format!("'{}' is not a list", brief(&value))) };
-                let items = items.into_iter().map(|item| of.convert(item)).collect::<Result<Vec<_>, _>>()?;
+                let Value::Array(items) = value else {
+                    return Err(format!("'{}' is not a list", brief(&value)).into());
+                };
+                let items = items.into_iter().map(|item| of.judge(item)).collect::<Result<Vec<_>, _>>()?;
                 if *unique {
                     for (i, item) in items.iter().enumerate() {
                         if items[..i].contains(item) {
-                            return Err(format!("the list contains '{}' twice", brief(item)));
+                            return Err(format!("the list contains '{}' twice", brief(item)).into());
                         }
                     }
                 }
                 Ok(Value::Array(items))
             }
-            Kind::JsonList(of) => Kind::List { of, unique: false }.convert(value),
+            Kind::JsonList(of) => Kind::List { of, unique: true }.judge(value),
             Kind::Object(fields) => {
                 let Value::Object(mut given) = value else {
-                    return Err(format!("'{}' is not an object", brief(&value)));
+                    return Err(format!("'{}' is not an object", brief(&value)).into());
                 };
                 let mut object = Map::new();
                 for field in *fields {
                     match given.remove(field.name) {
-                        None if field.required => return Err(format!("the key '{}' is missing", field.name)),
+                        None if field.required => return Err(format!("the key '{}' is missing", field.name).into()),
                         None => {}
                         Some(Value::Null) if field.nullable => {
                             object.insert(field.name.into(), Value::Null);
                         }
                         Some(value) => {
-                            let value = field.kind.convert(value).map_err(|why| format!("{}: {why}", field.name))?;
+                            let value = field.kind.judge(value).map_err(|refusal| refusal.within(field.name))?;
                             object.insert(field.name.into(), value);
                         }
                     }
                 }
                 if let Some(unknown) = given.keys().next() {
                     let known: Vec<&str> = fields.iter().map(|field| field.name).collect();
-                    return Err(format!("'{unknown}' is not a known key; known are {}", known.join(", ")));
+                    return Err(format!("'{unknown}' is not a known key; known are {}", known.join(", ")).into());
                 }
                 Ok(Value::Object(object))
             }
@@ -252,11 +321,12 @@ impl Kind {
                 if value.is_object() {
                     Ok(value)
                 } else {
-                    Err(format!("'{}' is not a dictionary", brief(&value)))
+                    Err(format!("'{}' is not a dictionary", brief(&value)).into())
                 }
             }
-            Kind::Time => text(&value).map(|text| Value::from(text.to_owned())),
-            Kind::Custom(convert) => convert(value),
+            Kind::Time => Ok(Value::from(text(&value)?.to_owned())),
+            Kind::Custom(convert) => Ok(convert(value)?),
+            Kind::Judged(judge) => judge(value).map_err(Refusal::Fault),
         }
     }
 

@@ -17,7 +17,7 @@ mod record;
 
 pub use attr::{Attr, By, Default, Extend, Extension, Place, Resource, Verbs};
 pub use fault::Fault;
-pub use kind::{Field, Kind};
+pub use kind::{Field, Kind, Refusal};
 pub use model::{Model, ModelError};
 pub use record::{FromValue, Key, Record};
 

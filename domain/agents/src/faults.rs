@@ -18,7 +18,7 @@ pub fn not_hosted(network: &str, agent: &str) -> Fault {
 
 pub fn invalid_dhcp_agent(agent: &str) -> Fault {
     let message = format!("Agent {agent} is not a valid DHCP Agent or has been disabled.");
-    Fault::conflict("InvalidDHCPAgent", message)
+    Fault::not_found("InvalidDHCPAgent", message)
 }
 
 pub fn zone_not_found(zone: &str) -> Fault {

@@ -5,10 +5,10 @@ use policy::Context;
 use schema::{Fault, Record, Value};
 use serde_json::Map;
 
-/// Every loaded attribute, with both names of the owner.
+/// Every loaded attribute that the API knows, with both names of the owner.
 pub fn to_json(record: &Record) -> Value {
     let mut object = Map::new();
-    for (position, attr) in record.model().attrs.iter().enumerate() {
+    for (position, attr) in record.model().attrs.iter().enumerate().filter(|(_, attr)| attr.visible) {
         if let Some(value) = record.at(position) {
             object.insert(attr.name.to_owned(), value.clone());
             if attr.name == "project_id" {

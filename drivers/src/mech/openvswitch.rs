@@ -29,6 +29,11 @@ impl MechanismDriver for OpenVSwitch {
             }
         }
         let (agent, segment) = first_served(request, "Open vSwitch agent", &["bridge_mappings"])?;
+        // A smart card runs the switch for the machine that it sits in, and for no other port.
+        let smart = agent.configurations.get("baremetal_smartnic").and_then(Value::as_bool).unwrap_or(false);
+        if smart != (request.vnic_type == "smart-nic") {
+            return None;
+        }
         let text = |key: &str, default: &str| {
             agent.configurations.get(key).and_then(Value::as_str).unwrap_or(default).to_owned()
         };

@@ -34,6 +34,12 @@ impl Context {
         context
     }
 
+    /// True for those who see objects of all projects and may name their owner: administrators, and other services of the
+    /// cloud (role `service`). What they may do with them is for the rules to say.
+    pub fn has_global_view(&self) -> bool {
+        self.is_admin || self.has_role("service") || self.has_role("advsvc")
+    }
+
     /// Role names compare without case, as Keystone's do.
     pub fn has_role(&self, role: &str) -> bool {
         self.roles.iter().any(|own| own.eq_ignore_ascii_case(role))

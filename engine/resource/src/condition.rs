@@ -108,7 +108,7 @@ pub fn column_value(kind: &Kind, text: &str) -> Result<store::Value, String> {
         Kind::Ip => {
             Ok(store::Value::Text(text.parse::<std::net::IpAddr>().map_or(text.to_owned(), |ip| ip.to_string())))
         }
-        Kind::Int { .. } if text.trim().parse::<i64>().is_ok() => {
+        Kind::Int { .. } | Kind::OneOfInts(_) if text.trim().parse::<i64>().is_ok() => {
             Ok(text.trim().parse().map_or(store::Value::Null, store::Value::Int))
         }
         _ => kind.convert(Value::String(text.to_owned())).map(|value| to_store(kind, &value)),

@@ -85,7 +85,7 @@ impl Entity {
 
     /// What the context may see; None for everything.
     pub fn scope(&self, context: &Context) -> Option<Condition> {
-        if context.is_admin {
+        if context.has_global_view() {
             return None;
         }
         if let Some(scope) = self.behaviours.iter().find_map(|behaviour| behaviour.scope(context)) {

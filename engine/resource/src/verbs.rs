@@ -103,6 +103,11 @@ fn forbidden(op: &Op<'_>, entity: &Entity, verb: Verb, given: &Given, target: &d
     (!broken.is_empty()).then(|| broken.join(", "))
 }
 
+/// An object that is there, but that the policy hides. As in the reference, the type is not that of an absent id.
+fn hidden(id: &str) -> Fault {
+    Fault::not_found("HTTPNotFound", format!("The resource {id} could not be found."))
+}
+
 /// Takes out attributes that the context may not see.
 fn hide(system: &System, context: &Context, entity: &Entity, records: &mut [Record]) {
     for (position, rules) in entity.rules.attrs.iter().enumerate() {
@@ -129,7 +134,7 @@ fn settle_owner(op: &Op<'_>, entity: &Entity, given: &mut Given) -> Result<(), F
     let Some(owner) = entity.model.resource.owner else { return Ok(()) };
     if !given.record.has(owner) {
         given.record.set(owner, op.context.project_id.as_str());
-    } else if given.record.text(owner) != op.context.project_id && !op.context.is_admin {
+    } else if given.record.text(owner) != op.context.project_id && !op.context.has_global_view() {
         let message =
             "Specifying 'project_id' other than the authenticated project in request requires admin privileges";
         return Err(Fault::bad_request(message));
@@ -373,7 +378,7 @@ fn filters(op: &Op<'_>, entity: &Entity, query: &Query) -> Result<Vec<Condition>
                 continue;
             }
             // An empty value asks for an empty text, which is not the same as none; no number or flag is empty.
-            if value.is_empty() && !matches!(attr.kind, schema::Kind::Bool | schema::Kind::Int { .. }) {
+            if value.is_empty() && !matches!(attr.kind, schema::Kind::Bool | schema::Kind::Int { .. } | schema::Kind::OneOfInts(_)) {
                 wanted.push(store::Value::Text(String::new()));
                 continue;
             }
@@ -456,7 +461,7 @@ impl System {
         let mut op = Op::new(&mut txn, context, self);
         let mut record = op.load_visible(entity, id).await?;
         if !context.is_admin && !self.policy.allows(&entity.rules.get, context, &record) {
-            return Err(entity.not_found(id));
+            return Err(hidden(id));
         }
         hide(self, context, entity, std::slice::from_mut(&mut record));
         Ok(record)
@@ -546,9 +551,18 @@ impl System {
         given: Option<&Given>,
     ) -> Result<Record, Fault> {
         let record = op.load_visible(entity, id).await?;
-        let target = beside(op, entity, &record).await?;
+        let more = beside(op, entity, &record).await?.more;
+        let target = Beside { record: &record, more };
         let broken = match given {
-            Some(given) => forbidden(op, entity, verb, given, &target),
+            Some(given) => {
+                // Rules on what an attribute may be look at what it would become.
+                let mut merged = record.clone();
+                for position in &given.explicit {
+                    merged.set_at(*position, given.record.at(*position).cloned());
+                }
+                let wanted = Beside { record: &merged, more: target.more.clone() };
+                forbidden(op, entity, verb, given, &wanted)
+            }
             None => {
                 let allowed = self.policy.allows(&entity.rules.delete, op.context, &target);
                 (!allowed).then(|| entity.rules.delete.clone())
@@ -556,7 +570,7 @@ impl System {
         };
         match broken {
             None => Ok(record),
-            Some(_) if !self.policy.allows(&entity.rules.get, op.context, &target) => Err(entity.not_found(id)),
+            Some(_) if !self.policy.allows(&entity.rules.get, op.context, &target) => Err(hidden(id)),
             Some(rules) => Err(Fault::forbidden(&rules)),
         }
     }

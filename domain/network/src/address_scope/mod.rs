@@ -29,7 +29,7 @@ pub static ADDRESS_SCOPE: Resource = Resource {
         PROJECT,
         NAME,
         Attr::new("shared", Kind::Bool).post().put().default(Default::Bool(false)).computed().enforce(),
-        Attr::new("ip_version", Kind::Custom(crate::subnet::ip_version)).required(),
+        Attr::new("ip_version", crate::subnet::IP_VERSIONS).required(),
     ],
 };
 
@@ -69,6 +69,13 @@ pub async fn visible(op: &mut Op<'_>, id: &str) -> Result<Scope, Fault> {
         Some(row) => Ok(Scope { ip_version: row.int(0), project_id: row.text(1) }),
         None => Err(Fault::not_found("AddressScopeNotFound", format!("Address scope {id} could not be found."))),
     }
+}
+
+/// Whether all projects may use the scope.
+pub async fn is_shared(op: &mut Op<'_>, id: &str) -> Result<bool, Fault> {
+    let sql =
+        "SELECT 1 FROM addressscoperbacs WHERE object_id = ? AND action = 'access_as_shared' AND target_project = '*'";
+    Ok(op.txn.query_one(sql, &[id.into()]).await?.is_some())
 }
 
 #[cfg(test)]

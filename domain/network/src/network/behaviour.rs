@@ -73,6 +73,15 @@ impl Networks {
         self.set_shared(op, network, project, "access_as_external").await
     }
 
+    /// At most one external network is the default one.
+    async fn check_default(&self, op: &mut Op<'_>, network: &str) -> Result<(), Fault> {
+        let sql = "SELECT network_id FROM externalnetworks WHERE is_default = ? AND network_id <> ? LIMIT 1";
+        match op.txn.query_one(sql, &[true.into(), network.into()]).await? {
+            Some(row) => Err(faults::default_external_exists(&row.text(0))),
+            None => Ok(()),
+        }
+    }
+
     /// Sharing may end only when nobody else uses the network.
     async fn check_unshare(&self, op: &mut Op<'_>, network: &Record) -> Result<(), Fault> {
         for (what, table) in [("Ports", "ports"), ("Subnets", "subnets")] {
@@ -155,6 +164,9 @@ impl Behaviour for Networks {
         if record.get(SHARED) == Some(true) {
             self.set_shared(op, &id, &project, "access_as_shared").await?;
         }
+        if record.get(IS_DEFAULT) == Some(true) {
+            self.check_default(op, &id).await?;
+        }
         if external {
             self.set_external(op, &id, &project, record.get(IS_DEFAULT) == Some(true)).await?;
         }
@@ -202,6 +214,9 @@ impl Behaviour for Networks {
             }
         }
         let is_default = new.get(IS_DEFAULT) == Some(true);
+        if new.get(IS_DEFAULT) == Some(true) && old.get(IS_DEFAULT) != Some(true) {
+            self.check_default(op, &id).await?;
+        }
         match (old.get(EXTERNAL) == Some(true), new.get(EXTERNAL) == Some(true)) {
             (false, true) => self.set_external(op, &id, old.project(), is_default).await?,
             (true, false) => {

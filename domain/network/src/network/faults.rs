@@ -40,6 +40,11 @@ pub fn doubled_segments() -> Fault {
     Fault::new(400, "SegmentsContainDuplicateEntry", "Two of the provider segments are the same.")
 }
 
+pub fn default_external_exists(network: &str) -> Fault {
+    let message = format!("A default external network already exists: {network}. Unset its is_default first.");
+    Fault::conflict("DefaultExternalNetworkExists", message)
+}
+
 pub fn external_in_use(network: &str) -> Fault {
     let message = format!(
         "External network {network} cannot be updated to be made non-external, since it has existing gateway ports."

@@ -13,7 +13,7 @@ pub mod segments;
 pub use behaviour::Networks;
 pub use load::parent_target;
 
-use schema::{Attr, Default, Extension, Field, Key, Kind, Resource, Value, Verbs};
+use schema::{Attr, Default, Extension, Fault, Field, Key, Kind, Resource, Value, Verbs};
 
 use crate::ml2::{NETWORK_TYPE, PHYSICAL_NETWORK, SEGMENTATION_ID};
 use crate::standard::{ADMIN_STATE, CREATED, DESCRIPTION, ID, NAME, PROJECT, REVISION, UPDATED};
@@ -23,23 +23,29 @@ pub const SHARED: Key<bool> = Key::new("shared");
 pub const EXTERNAL: Key<bool> = Key::new("router:external");
 pub const IS_DEFAULT: Key<bool> = Key::new("is_default");
 
-/// A DNS domain: labels of letters, digits and hyphens, at most 255 characters; empty for none. The final dot is kept.
-pub fn dns_domain(value: Value) -> Result<Value, String> {
-    let Some(text) = value.as_str() else { return Err(format!("'{value}' is not a string")) };
+/// A fully qualified DNS domain: labels of letters, digits and hyphens and a final dot, at most 255 characters; empty
+/// for none.
+pub fn dns_domain(value: Value) -> Result<Value, Fault> {
+    let Value::String(text) = value else {
+        let message = format!("Invalid input for operation: dns_domain: {value} is not a string.");
+        return Err(Fault::invalid_input(message));
+    };
     let lower = text.to_ascii_lowercase();
     if lower.is_empty() {
         return Ok(Value::from(""));
     }
-    if lower.len() > 255 {
-        return Err(format!("'{lower}' exceeds the maximum length of 255 characters of a domain name"));
-    }
-    let name = lower.strip_suffix('.').unwrap_or(&lower);
-    if !name.split('.').all(is_label) {
-        return Err(format!(
-            "'{lower}' is not a domain name: labels have letters, digits and inner hyphens, 1 to 63 of them"
-        ));
-    }
-    Ok(Value::from(lower))
+    let why = if lower.len() > 255 {
+        "exceeds the maximum length of 255 characters of a domain name"
+    } else {
+        match lower.strip_suffix('.') {
+            None => "is not a FQDN: end it with a dot",
+            Some(name) if !name.split('.').all(is_label) => {
+                "is not a domain name: labels have letters, digits and inner hyphens, 1 to 63 of them"
+            }
+            Some(_) => return Ok(Value::from(lower)),
+        }
+    };
+    Err(Fault::bad_request(format!("Invalid input for dns_domain. Reason: '{lower}' {why}.")))
 }
 
 /// One label of a host or domain name (RFC 1123, 2.1).
@@ -50,24 +56,17 @@ pub fn is_label(label: &str) -> bool {
         && !label.ends_with('-')
 }
 
-fn segmentation_id(value: Value) -> Result<Value, String> {
-    match &value {
-        Value::Number(number) if number.is_i64() || number.is_u64() => Ok(value),
-        Value::String(text) => {
-            text.trim().parse::<i64>().map(Value::from).map_err(|_| format!("'{text}' is not an integer"))
-        }
-        other => Err(format!("'{other}' is not an integer")),
-    }
-}
+/// The type driver knows the range.
+const NUMBER: Kind = Kind::Int { min: i64::MIN, max: i64::MAX };
 
 const SEGMENT: &[Field] = &[
     Field::new(NETWORK_TYPE, Kind::Text { max: 32 }).nullable(),
     Field::new(PHYSICAL_NETWORK, Kind::Text { max: 64 }).nullable(),
-    Field::new(SEGMENTATION_ID, Kind::Custom(segmentation_id)).nullable(),
+    Field::new(SEGMENTATION_ID, NUMBER).nullable(),
 ];
 
 const fn provider(name: &'static str, kind: Kind) -> Attr {
-    Attr::new(name, kind).nullable().post().put().computed().enforce().enforce_get()
+    Attr::new(name, kind).post().put().computed().enforce().enforce_get()
 }
 
 pub static NETWORK: Resource = Resource {
@@ -107,7 +106,7 @@ pub static NETWORK: Resource = Resource {
             .enforce(),
         provider(NETWORK_TYPE, Kind::Text { max: 32 }),
         provider(PHYSICAL_NETWORK, Kind::Text { max: 64 }),
-        provider(SEGMENTATION_ID, Kind::Custom(segmentation_id)),
+        provider(SEGMENTATION_ID, NUMBER),
         Attr::new("segments", Kind::List { of: &Kind::Object(SEGMENT), unique: false })
             .post()
             .put()

@@ -23,12 +23,19 @@ fn mac(value: Value) -> Result<Value, String> {
     if multicast { Err(format!("{value} is a multicast address")) } else { Ok(value) }
 }
 
-const PAIR: &[Field] = &[
-    Field::new("mac_address", Kind::Custom(mac)).nullable(),
-    Field::new("ip_address", Kind::Custom(address)).required(),
-];
+const PAIR: &[Field] =
+    &[Field::new("mac_address", Kind::Custom(mac)), Field::new("ip_address", Kind::Custom(address)).required()];
 
-pub const ATTR: Attr = Attr::new("allowed_address_pairs", Kind::List { of: &Kind::Object(PAIR), unique: false })
+fn pair(value: Value) -> Result<Value, Fault> {
+    if value.as_object().is_some_and(|pair| !pair.contains_key("ip_address")) {
+        return Err(faults::pair_without_address());
+    }
+    Kind::Object(PAIR)
+        .convert(value)
+        .map_err(|why| Fault::bad_request(format!("Invalid input for allowed_address_pairs. Reason: {why}.")))
+}
+
+pub const ATTR: Attr = Attr::new("allowed_address_pairs", Kind::List { of: &Kind::Judged(pair), unique: false })
     .nullable()
     .post()
     .put()

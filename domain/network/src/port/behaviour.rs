@@ -286,6 +286,7 @@ impl Behaviour for Ports {
     }
 
     async fn load(&self, op: &mut Op<'_>, records: &mut [Record]) -> Result<(), Fault> {
+        load::networks(op, records).await?;
         if op.wants("dns_assignment") {
             for record in records {
                 let names = dns::assignment(record, &self.ml2.settings.dns_domain);
@@ -308,7 +309,19 @@ impl Behaviour for Ports {
             // Nothing about the network can take a right away from an administrator.
             return Ok(Vec::new());
         }
-        crate::network::parent_target(op, record.text("network_id")).await
+        let network = record.text("network_id");
+        // A port that is not stored yet has no status. A network that the project cannot see is not there for it.
+        if !record.has("status") {
+            let mut condition = Condition::new("networks.id = ?", vec![network.into()]);
+            if let Some(scope) = op.system.entity("network")?.scope(op.context) {
+                condition = Condition::all(vec![condition, scope]);
+            }
+            let sql = format!("SELECT 1 FROM networks WHERE {}", condition.sql);
+            if op.txn.query_one(&sql, &condition.args).await?.is_none() {
+                return Err(faults::network_not_found(network));
+            }
+        }
+        crate::network::parent_target(op, network).await
     }
 
     fn duplicate(&self, record: &Record, error: &store::Error) -> Option<Fault> {

@@ -46,7 +46,14 @@ fn option(value: Value) -> Result<Value, String> {
     Ok(value)
 }
 
-pub const ATTR: Attr = Attr::new("extra_dhcp_opts", Kind::List { of: &Kind::Custom(option), unique: false })
+/// The reference refuses all that is wrong with options as `InvalidInput`.
+fn options(value: Value) -> Result<Value, Fault> {
+    Kind::List { of: &Kind::Custom(option), unique: false }
+        .convert(value)
+        .map_err(|why| Fault::invalid_input(format!("Invalid input for operation: extra_dhcp_opts: {why}.")))
+}
+
+pub const ATTR: Attr = Attr::new("extra_dhcp_opts", Kind::Judged(options))
     .nullable()
     .post()
     .put()

@@ -7,32 +7,42 @@ use super::{DNS_INTEGRATION, FIXED_IPS};
 use crate::network::{dns_domain, is_label};
 
 /// A host name: one label, or a name with a final dot, or without one to which the cloud's domain is added.
-fn dns_name(value: Value) -> Result<Value, String> {
-    let Some(text) = value.as_str() else { return Err(format!("'{value}' is not a string")) };
+fn dns_name(value: Value) -> Result<Value, Fault> {
+    let Value::String(text) = value else {
+        let message = format!("Invalid input for operation: dns_name: {value} is not a string.");
+        return Err(Fault::invalid_input(message));
+    };
     let lower = text.to_ascii_lowercase();
     if lower.is_empty() {
         return Ok(Value::from(""));
     }
-    if lower.len() > 255 {
-        return Err(format!("'{lower}' exceeds the maximum length of 255 characters of a host name"));
-    }
     let name = lower.strip_suffix('.').unwrap_or(&lower);
-    if !name.split('.').all(is_label) {
-        return Err(format!(
-            "'{lower}' is not a host name: labels have letters, digits and inner hyphens, 1 to 63 of them"
-        ));
-    }
-    Ok(Value::from(lower))
+    // A name of one label may be a number, the top of a longer one may not (RFC 1123, 2.1).
+    let top = name.rsplit_once('.').map(|(_, top)| top);
+    let why = if lower.len() > 255 {
+        "exceeds the maximum length of 255 characters of a host name"
+    } else if !name.split('.').all(is_label) {
+        "is not a host name: labels have letters, digits and inner hyphens, 1 to 63 of them"
+    } else if top.is_some_and(|top| top.bytes().all(|b| b.is_ascii_digit())) {
+        "is not a host name: its last label is a number"
+    } else {
+        return Ok(Value::from(lower));
+    };
+    Err(invalid_name(&lower, why))
 }
 
-pub const NAME: Attr = Attr::new("dns_name", Kind::Custom(dns_name))
+fn invalid_name(name: &str, why: &str) -> Fault {
+    Fault::bad_request(format!("Invalid input for dns_name. Reason: '{name}' {why}."))
+}
+
+pub const NAME: Attr = Attr::new("dns_name", Kind::Judged(dns_name))
     .post()
     .put()
     .default(Default::Text(""))
     .side("portdnses", "port_id", "dns_name", Default::Text(""))
     .no_filter()
     .no_sort();
-pub const DOMAIN: Attr = Attr::new("dns_domain", Kind::Custom(dns_domain))
+pub const DOMAIN: Attr = Attr::new("dns_domain", Kind::Judged(dns_domain))
     .post()
     .put()
     .default(Default::Text(""))
@@ -46,7 +56,7 @@ pub const ASSIGNMENT: Attr =
 pub static OF_NETWORK: Extend = Extend {
     to: "network",
     extension: Some(&DNS_INTEGRATION),
-    attrs: &[Attr::new("dns_domain", Kind::Custom(dns_domain))
+    attrs: &[Attr::new("dns_domain", Kind::Judged(dns_domain))
         .post()
         .put()
         .default(Default::Text(""))
@@ -63,12 +73,22 @@ pub fn absolute(domain: &str) -> String {
 /// A name and its domain together may not exceed what DNS allows (RFC 1035, 2.3.4).
 pub fn check(record: &Record, domain: &str) -> Result<(), Fault> {
     let name = record.text("dns_name");
+    let own = absolute(domain);
+    if name.ends_with('.') {
+        // Names are answered in the cloud's domain only.
+        let below = name.strip_suffix(&own).is_some_and(|host| host.ends_with('.') && !own.is_empty());
+        return if below {
+            Ok(())
+        } else {
+            Err(invalid_name(name, &format!("is a FQDN, which must be in the domain '{own}'; send the host name only")))
+        };
+    }
     let domain = if record.has("dns_domain") && !record.text("dns_domain").is_empty() {
         record.text("dns_domain")
     } else {
         domain
     };
-    if name.is_empty() || name.ends_with('.') {
+    if name.is_empty() {
         return Ok(());
     }
     if name.len() + 1 + domain.len() > 255 {

@@ -37,6 +37,10 @@ pub fn doubled_pair(mac: &str, ip: &str) -> Fault {
     Fault::new(400, "DuplicateAddressPairInRequest", message)
 }
 
+pub fn pair_without_address() -> Fault {
+    Fault::new(400, "AllowedAddressPairsMissingIP", "AllowedAddressPair must contain ip_address.")
+}
+
 pub fn too_many_pairs(max: usize) -> Fault {
     let message = format!("The number of allowed address pair exceeds the maximum {max}.");
     Fault::new(400, "AllowedAddressPairExhausted", message)

@@ -25,6 +25,7 @@ use types::Mac;
 
 use crate::network::extension;
 use crate::standard::{ADMIN_STATE, CREATED, DESCRIPTION, ID, NAME, PROJECT, REVISION, UPDATED};
+use crate::subnet::{NETWORK_PROJECT, NETWORK_SHARED};
 
 pub const NETWORK_ID: Key<&str> = Key::new("network_id");
 pub const MAC: Key<Mac> = Key::new("mac_address");
@@ -55,7 +56,8 @@ pub const VNIC_TYPES: &[&str] = &[
     "remote-managed",
 ];
 
-/// A MAC address that a device may have. Multicast addresses are refused: a frame from one is dropped by every bridge.
+/// A MAC address that a device may have; null asks for a new one. Multicast addresses are refused: a frame from one is
+/// dropped by every bridge.
 fn device_mac(value: Value) -> Result<Value, String> {
     let Value::String(text) = Kind::Mac.convert(value)? else { return Err("it is not a string".into()) };
     let mac: Mac = text.parse().map_err(|error: types::MacError| error.to_string())?;
@@ -68,8 +70,7 @@ fn device_mac(value: Value) -> Result<Value, String> {
     Ok(Value::String(text))
 }
 
-const FIXED_IP: &[Field] =
-    &[Field::new("subnet_id", Kind::Uuid).nullable(), Field::new("ip_address", Kind::Ip).nullable()];
+const FIXED_IP: &[Field] = &[Field::new("subnet_id", Kind::Uuid), Field::new("ip_address", Kind::Ip)];
 
 /// Several addresses of one subnet are fine, one address twice is not.
 fn fixed_ip_list(value: Value) -> Result<Value, String> {
@@ -118,7 +119,7 @@ pub static PORT: Resource = Resource {
         NAME,
         Attr::new("network_id", Kind::Uuid).required(),
         PROJECT,
-        Attr::new("mac_address", Kind::Custom(device_mac)).post().put().enforce(),
+        Attr::new("mac_address", Kind::Custom(device_mac)).nullable().post().put().enforce(),
         ADMIN_STATE,
         Attr::new("status", Kind::Text { max: 16 }),
         Attr::new("device_id", Kind::Text { max: 255 }).post().put().default(Default::Text("")).enforce(),
@@ -176,6 +177,8 @@ pub static PORT: Resource = Resource {
         REVISION,
         CREATED,
         UPDATED,
+        Attr::new(NETWORK_PROJECT, Kind::Text { max: 255 }).computed().hidden().no_filter(),
+        Attr::new(NETWORK_SHARED, Kind::Bool).computed().hidden().no_filter(),
     ],
 };
 

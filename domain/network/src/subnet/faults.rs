@@ -64,6 +64,10 @@ pub fn service_type_no_text(given: impl Display) -> Fault {
     Fault::new(400, "InvalidInputSubnetServiceType", format!("Subnet service type {given} is not a string."))
 }
 
+pub fn service_type_doubled(given: impl Display) -> Fault {
+    Fault::conflict("NeutronDbObjectDuplicateEntry", format!("The subnet service type {given} is given twice."))
+}
+
 pub fn service_type_unknown(given: &str) -> Fault {
     Fault::new(
         400,

@@ -17,7 +17,9 @@ mod segment;
 pub use behaviour::Subnets;
 pub use load::{NETWORK_PROJECT, NETWORK_SHARED};
 
-use schema::{Attr, Default, Extension, Field, Key, Kind, Resource, Value, Verbs};
+use schema::{Attr, Default, Extension, Fault, Field, Key, Kind, Resource, Value, Verbs};
+
+use types::cidr;
 
 use crate::network::extension;
 use crate::standard::{CREATED, DESCRIPTION, ID, NAME, PROJECT, REVISION, UPDATED};
@@ -39,15 +41,36 @@ pub const PREFIXLEN: Key<i64> = Key::new("prefixlen");
 pub const USE_DEFAULT_SUBNETPOOL: Key<bool> = Key::new("use_default_subnetpool");
 
 const POOL: &[Field] = &[Field::new("start", Kind::Ip).required(), Field::new("end", Kind::Ip).required()];
-const ROUTE: &[Field] = &[Field::new("destination", Kind::Cidr).required(), Field::new("nexthop", Kind::Ip).required()];
+const ROUTE: &[Field] =
+    &[Field::new("destination", Kind::Custom(destination)).required(), Field::new("nexthop", Kind::Ip).required()];
 const MODES: Kind = Kind::OneOf(&["slaac", "dhcpv6-stateful", "dhcpv6-stateless"]);
 
-/// 4 or 6, also as text.
-pub(crate) fn ip_version(value: Value) -> Result<Value, String> {
-    let number = Kind::Int { min: i64::MIN, max: i64::MAX }.convert(value)?;
-    match number.as_i64() {
-        Some(4 | 6) => Ok(number),
-        _ => Err(format!("{number} is not an IP version; use 4 or 6")),
+/// Versions of IP.
+pub(crate) const IP_VERSIONS: Kind = Kind::OneOfInts(&[4, 6]);
+
+/// A prefix; a bare address is that of one host.
+fn prefix(value: Value) -> Result<Value, Fault> {
+    let net = value.as_str().and_then(cidr::parse);
+    net.map(|net| Value::from(net.to_string()))
+        .ok_or_else(|| faults::invalid(format!("{value} is not in a CIDR format")))
+}
+
+/// Ranges of addresses.
+fn pools(value: Value) -> Result<Value, Fault> {
+    if !value.as_array().is_some_and(|pools| pools.iter().all(Value::is_object)) {
+        return Err(faults::invalid(
+            "Invalid data format for allocation pools; send a list of objects with start and end",
+        ));
+    }
+    let list = Kind::List { of: &Kind::Object(POOL), unique: false };
+    list.convert(value).map_err(|why| Fault::bad_request(format!("Invalid input for allocation_pools. Reason: {why}.")))
+}
+
+/// The destination of a route: a prefix without host bits.
+fn destination(value: Value) -> Result<Value, String> {
+    match value.as_str() {
+        Some(text) if cidr::is_exact(text) => Kind::Cidr.convert(value),
+        _ => Err(format!("{value} is not a prefix, or has host bits set")),
     }
 }
 
@@ -58,13 +81,19 @@ fn subnetpool_id(value: Value) -> Result<Value, String> {
     }
 }
 
-/// A list of anything: what is no device owner is refused later, by a fault of its own.
-fn service_types(value: Value) -> Result<Value, String> {
-    match value {
-        Value::Array(_) => Ok(value),
-        Value::Null => Ok(Value::Array(Vec::new())),
-        _ => Err("subnet service types must be a list".into()),
+/// A list of anything, each once: what is no device owner is refused later, by a fault of its own.
+fn service_types(value: Value) -> Result<Value, Fault> {
+    let items = match value {
+        Value::Array(items) => items,
+        Value::Null => Vec::new(),
+        _ => return Err(Fault::bad_request("Invalid input for service_types. Reason: it must be a list.")),
+    };
+    for (index, item) in items.iter().enumerate() {
+        if items[..index].contains(item) {
+            return Err(faults::service_type_doubled(item));
+        }
     }
+    Ok(Value::Array(items))
 }
 
 pub static SUBNET: Resource = Resource {
@@ -84,19 +113,20 @@ pub static SUBNET: Resource = Resource {
         NAME,
         PROJECT,
         Attr::new("network_id", Kind::Uuid).required(),
-        Attr::new("ip_version", Kind::Custom(ip_version)).required(),
+        Attr::new("ip_version", IP_VERSIONS).required(),
         Attr::new("subnetpool_id", Kind::Custom(subnetpool_id)).nullable().post(),
         Attr::new("enable_dhcp", Kind::Bool).post().put().default(Default::Bool(true)),
         Attr::new("ipv6_ra_mode", MODES).nullable().post(),
         Attr::new("ipv6_address_mode", MODES).nullable().post(),
         Attr::new("gateway_ip", Kind::Ip).nullable().post().put(),
-        Attr::new("cidr", Kind::Cidr).nullable().post(),
-        Attr::new("allocation_pools", Kind::List { of: &Kind::Object(POOL), unique: false })
-            .nullable()
-            .post()
-            .put()
-            .no_filter()
-            .child("ipallocationpools", "subnet_id", &[("start", "first_ip"), ("end", "last_ip")], "", false),
+        Attr::new("cidr", Kind::Judged(prefix)).nullable().post(),
+        Attr::new("allocation_pools", Kind::Judged(pools)).nullable().post().put().no_filter().child(
+            "ipallocationpools",
+            "subnet_id",
+            &[("start", "first_ip"), ("end", "last_ip")],
+            "",
+            false,
+        ),
         Attr::new("host_routes", Kind::List { of: &Kind::Object(ROUTE), unique: true })
             .nullable()
             .post()
@@ -117,7 +147,7 @@ pub static SUBNET: Resource = Resource {
             .child("dnsnameservers", "subnet_id", &[("", "address")], "\"order\"", false),
         DESCRIPTION,
         Attr::new("router:external", Kind::Bool).computed(),
-        Attr::new("service_types", Kind::Custom(service_types)).nullable().post().put().no_filter().enforce().child(
+        Attr::new("service_types", Kind::Judged(service_types)).nullable().post().put().no_filter().child(
             "subnet_service_types",
             "subnet_id",
             &[("", "service_type")],
@@ -131,7 +161,7 @@ pub static SUBNET: Resource = Resource {
             .side_written("subnet_dns_publish_fixed_ips", "subnet_id", "dns_publish_fixed_ip", Default::Bool(false))
             .no_filter()
             .no_sort(),
-        Attr::new("segment_id", Kind::Uuid).nullable().post().put().default(Default::Null).enforce().enforce_get(),
+        Attr::new("segment_id", Kind::Uuid).nullable().post().put().default(Default::Null).enforce_get(),
         Attr::new("shared", Kind::Bool).computed().hidden(),
         Attr::new(NETWORK_PROJECT, Kind::Text { max: 255 }).computed().hidden().no_filter(),
         Attr::new(NETWORK_SHARED, Kind::Bool).computed().hidden().no_filter(),

@@ -104,7 +104,14 @@ impl Behaviour for SubnetPools {
         if record.get(IS_DEFAULT) == Some(true) {
             check_default(op, version, record.id()).await?;
         }
-        check_scope(op, record.id(), record.get(ADDRESS_SCOPE_ID), version, &nets).await?;
+        let scope = record.get(ADDRESS_SCOPE_ID);
+        check_scope(op, record.id(), scope, version, &nets).await?;
+        if record.value("shared").and_then(Value::as_bool) == Some(true)
+            && let Some(scope) = scope
+            && !address_scope::is_shared(op, scope).await?
+        {
+            return Err(faults::scope_not_shared(record.id(), scope));
+        }
         record.set("ip_version", version);
         record.set("prefixes", as_value(&nets));
         Ok(())
@@ -126,10 +133,7 @@ impl Behaviour for SubnetPools {
         let nets = prefixes_of(new);
         let version = version_of(&before)?;
         if given.named("prefixes") {
-            if version_of(&nets)? != version {
-                return Err(faults::mixed_versions());
-            }
-            if !Space::new(&nets).includes(&Space::new(&before)) {
+            if version_of(&nets)? != version || !Space::new(&nets).includes(&Space::new(&before)) {
                 return Err(faults::prefix_update("Existing prefixes must be a subset of the new prefixes"));
             }
         }

@@ -49,6 +49,13 @@ pub fn scope_version(pool_id: &str, scope_id: &str, version: i64) -> Fault {
     )
 }
 
+pub fn scope_not_shared(pool_id: &str, scope_id: &str) -> Fault {
+    Fault::invalid_input(format!(
+        "Invalid input for operation: subnet pool {pool_id} cannot be shared, since other projects have no access to its address \
+         scope {scope_id}; share the scope first."
+    ))
+}
+
 pub fn scope_conflict() -> Fault {
     Fault::conflict(
         "AddressScopePrefixConflict",

@@ -25,6 +25,11 @@ pub const IS_DEFAULT: Key<bool> = Key::new("is_default");
 
 const LENGTH: Kind = Kind::Int { min: 0, max: i64::MAX };
 
+/// A name that says something.
+fn pool_name(value: Value) -> Result<Value, String> {
+    Kind::NonBlank { max: 255 }.convert(value).and_then(|value| Kind::Name { max: 255 }.convert(value))
+}
+
 pub static SUBNETPOOL: Resource = Resource {
     name: "subnetpool",
     plural: "subnetpools",
@@ -39,7 +44,7 @@ pub static SUBNETPOOL: Resource = Resource {
     extension: None,
     attrs: &[
         ID,
-        Attr::new("name", Kind::NonBlank { max: 255 }).required().put(),
+        Attr::new("name", Kind::Custom(pool_name)).required().put(),
         PROJECT,
         Attr::new("default_prefixlen", LENGTH).post().put(),
         Attr::new("min_prefixlen", LENGTH).post().put(),
@@ -53,7 +58,7 @@ pub static SUBNETPOOL: Resource = Resource {
             "",
             true,
         ),
-        Attr::new("ip_version", Kind::Custom(crate::subnet::ip_version)),
+        Attr::new("ip_version", crate::subnet::IP_VERSIONS),
         Attr::new("default_quota", Kind::Int { min: 0, max: 2147483647 }).post().put(),
         Attr::new("address_scope_id", Kind::Uuid).nullable().post().put(),
         DESCRIPTION,
