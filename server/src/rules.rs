@@ -78,6 +78,7 @@ pub static RULES: &[(&str, &str)] = &[
     ("get_port_binding", "(rule:admin_only) or (rule:service_api)"),
     ("create_port_binding", "rule:service_api"),
     ("delete_port_binding", "rule:service_api"),
+    ("activate", "rule:service_api"),
     ("create_port", "(rule:admin_only) or (rule:service_api) or role:member and rule:network_owner or rule:shared"),
     ("create_port:device_id", "(rule:admin_only) or (role:member and project_id:%(project_id)s) or rule:service_api"),
     (

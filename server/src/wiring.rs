@@ -14,7 +14,9 @@ use network::address_scope::{ADDRESS_SCOPE, AddressScopes, NetworkScopes, ON_NET
 use network::ip_availability::{self, Availabilities};
 use network::ipam::Ipam;
 use network::ml2::Ml2;
+use network::network::segment_resource::{self, SEGMENT, Segments};
 use network::network::{NETWORK, Networks};
+use network::port::bindings::Bindings;
 use network::port::{self, PORT, Ports};
 use network::standard;
 use network::subnet::{self, SUBNET, Subnets};
@@ -88,6 +90,7 @@ pub async fn wire(setup: &Setup, store: Store, bus: &Bus) -> anyhow::Result<Wire
         &SUBNET,
         vec![Arc::new(Subnets { ml2: ml2.clone(), ipam: ipam.clone() }), dhcp_news(dhcp::Of::Subnets)],
     )?);
+    system.add(entity(&SEGMENT, vec![Arc::new(Segments { ml2: ml2.clone() })])?);
     system.add(entity(&SUBNETPOOL, vec![Arc::new(SubnetPools)])?);
     system.add(entity(&ADDRESS_SCOPE, vec![Arc::new(AddressScopes)])?);
     system.add(entity(&PORT, vec![ports.clone(), dhcp_news(dhcp::Of::Ports), l2_news(l2::Of::Ports)])?);
@@ -100,6 +103,7 @@ pub async fn wire(setup: &Setup, store: Store, bus: &Bus) -> anyhow::Result<Wire
     system.actions = vec![
         Arc::new(HostedNetworks { news: moves.clone() }),
         Arc::new(PoolActions),
+        Arc::new(Bindings { ml2: ml2.clone(), moves: l2_news(l2::Of::Ports) }),
         Arc::new(Availabilities),
         Arc::new(zones::Zones { settings: setup.agents.clone() }),
         Arc::new(tag::Api::of(&system)),
@@ -111,6 +115,7 @@ pub async fn wire(setup: &Setup, store: Store, bus: &Bus) -> anyhow::Result<Wire
     for extension in [
         standard::EXTENSIONS,
         network::network::EXTENSIONS,
+        segment_resource::EXTENSIONS,
         subnet::EXTENSIONS,
         subnetpool::EXTENSIONS,
         ip_availability::EXTENSIONS,

@@ -88,3 +88,26 @@ fn names_print_and_have_no_space_at_their_ends() {
     }
     assert!(name.convert(json!(5)).is_err() && name.convert(json!(null)).is_err());
 }
+
+#[test]
+fn what_cannot_be_converted_is_told_from_what_fails_a_check() {
+    let kind = |body: Value| body::create(&model(), object(body)).unwrap_err().kind().to_owned();
+    for up in [json!("maybe"), json!(2), json!(""), json!(null), json!([])] {
+        assert_eq!(kind(json!({"parent_id": PARENT, "up": up})), "InvalidInput");
+    }
+    assert_eq!(kind(json!({"parent_id": 7})), "HTTPBadRequest");
+    for (value, is) in [("yes", true), ("ON", true), ("t", true), ("No", false), ("off", false), ("f", false)] {
+        assert_eq!(Kind::Bool.convert(json!(value)), Ok(json!(is)));
+    }
+    for value in [json!(1.5), json!(true), json!("x"), json!(null)] {
+        assert!(matches!(Kind::Int { min: 0, max: 9 }.judge(value), Err(Refusal::Inconvertible(_))));
+    }
+    assert!(matches!(Kind::Int { min: 0, max: 9 }.judge(json!(10)), Err(Refusal::Invalid(_))));
+    assert_eq!(Kind::OneOfInts(&[4, 6]).convert(json!("6")), Ok(json!(6)));
+    assert!(matches!(Kind::OneOfInts(&[4, 6]).judge(json!(5)), Err(Refusal::Invalid(_))));
+    fn never(_: Value) -> Result<Value, Fault> {
+        Err(Fault::conflict("Never", "never"))
+    }
+    let nested = Kind::List { of: &Kind::Judged(never), unique: false };
+    assert!(matches!(nested.judge(json!([1])), Err(Refusal::Fault(fault)) if fault.kind() == "Never"));
+}

@@ -173,7 +173,10 @@ impl Routes {
         let last = parts.len() - 1;
         let whole = std::mem::replace(&mut parts[last], bare);
         let found = self.search(method, &parts);
-        if matches!(&found, Ok(found) if !matches!(found.endpoint.target, Target::Action(..))) {
+        let named = |found: &Found<'_>| {
+            matches!(found.endpoint.target, Target::Action(..)) && found.endpoint.label.ends_with('}')
+        };
+        if matches!(&found, Ok(found) if !named(found)) {
             return found;
         }
         parts[last] = whole;

@@ -3,6 +3,7 @@ use std::sync::Arc;
 use async_trait::async_trait;
 use network::network::segments;
 use network::port::HOST;
+use network::port::bindings::Moves;
 use resource::{Behaviour, Op};
 use rpc::l2::{L2Notifier, NetworkNews, PortNews};
 use schema::{Fault, Record, Value};
@@ -32,6 +33,22 @@ const WIRED: [&str; 7] = [
     "fixed_ips",
     "mac_address",
 ];
+
+#[async_trait]
+impl Moves for News {
+    async fn moved(&self, op: &mut Op<'_>, port: &Record, from: &str, to: &str) -> Result<(), Fault> {
+        let (context, notifier) = (rpc_context(op.context), self.notifier.clone());
+        let (id, network) = (port.id().to_owned(), port.text("network_id").to_owned());
+        let (from, to) = (from.to_owned(), to.to_owned());
+        op.txn.after_commit("binding_activate", async move {
+            let left = notifier.binding_deactivate(&context, id.clone(), from, Some(network)).await;
+            if let Err(error) = left.and(notifier.binding_activate(&context, id, to).await) {
+                tracing::warn!(%error, "the agents could not be told that a port moved to another host");
+            }
+        });
+        Ok(())
+    }
+}
 
 #[async_trait]
 impl Behaviour for News {

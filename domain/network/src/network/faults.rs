@@ -40,6 +40,10 @@ pub fn doubled_segments() -> Fault {
     Fault::new(400, "SegmentsContainDuplicateEntry", "Two of the provider segments are the same.")
 }
 
+pub fn segment_in_use(segment: &str, why: &str) -> Fault {
+    Fault::conflict("SegmentInUse", format!("Segment '{segment}' cannot be deleted: {why}."))
+}
+
 pub fn default_external_exists(network: &str) -> Fault {
     let message = format!("A default external network already exists: {network}. Unset its is_default first.");
     Fault::conflict("DefaultExternalNetworkExists", message)

@@ -8,6 +8,7 @@
 mod behaviour;
 mod faults;
 mod load;
+pub mod segment_resource;
 pub mod segments;
 
 pub use behaviour::Networks;

@@ -39,7 +39,26 @@ pub async fn add(op: &mut Op<'_>, network: &str, segment: &Segment, index: usize
         ("standard_attr_id", shared_id.into()),
     ];
     op.txn.insert("networksegments", &row).await?;
-    Ok(Segment { id, ..segment.clone() })
+    let stored = Segment { id, ..segment.clone() };
+    map_hosts(op, &stored).await?;
+    Ok(stored)
+}
+
+/// Notes which hosts reach a new segment, by what their agents reported; later reports keep it up.
+pub async fn map_hosts(op: &mut Op<'_>, segment: &Segment) -> Result<(), Fault> {
+    let Some(physical) = segment.physical_network.as_deref() else { return Ok(()) };
+    let rows = op.txn.query("SELECT host, configurations FROM agents", &[]).await?;
+    for row in &rows {
+        let reported: serde_json::Value = serde_json::from_str(row.str(1)).unwrap_or_default();
+        let reaches = ["bridge_mappings", "interface_mappings", "device_mappings"]
+            .iter()
+            .any(|mappings| reported.get(mappings).is_some_and(|mappings| mappings.get(physical).is_some()));
+        if reaches {
+            let row = [("segment_id", segment.id.as_str().into()), ("host", row.text(0).into())];
+            op.txn.insert_if_absent("segmenthostmappings", &row).await?;
+        }
+    }
+    Ok(())
 }
 
 /// The segments of a network, in their order.

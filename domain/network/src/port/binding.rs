@@ -89,6 +89,19 @@ pub async fn store(op: &mut Op<'_>, port: &Record, outcome: &Outcome, replace: b
             .execute("DELETE FROM ml2_port_bindings WHERE port_id = ? AND status = 'ACTIVE'", std::slice::from_ref(&id))
             .await?;
     }
+    insert(op, port, outcome, "ACTIVE").await
+}
+
+/// Removes the binding to a host with its levels; how many there were.
+pub async fn remove(op: &mut Op<'_>, port: &str, host: &str) -> Result<u64, Fault> {
+    let args = [port.into(), host.into()];
+    op.txn.execute("DELETE FROM ml2_port_binding_levels WHERE port_id = ? AND host = ?", &args).await?;
+    Ok(op.txn.execute("DELETE FROM ml2_port_bindings WHERE port_id = ? AND host = ?", &args).await?)
+}
+
+/// Stores a binding to the record's host beside those that are there.
+pub async fn insert(op: &mut Op<'_>, port: &Record, outcome: &Outcome, status: &str) -> Result<(), Fault> {
+    let id: store::Value = port.id().into();
     let host = port.get(HOST).unwrap_or_default();
     let profile = match port.value("binding:profile") {
         Some(Value::Object(profile)) if !profile.is_empty() => Value::Object(profile.clone()).to_string(),
@@ -105,7 +118,7 @@ pub async fn store(op: &mut Op<'_>, port: &Record, outcome: &Outcome, replace: b
         ("vnic_type", port.get(VNIC_TYPE).unwrap_or("normal").into()),
         ("profile", profile.into()),
         ("vif_details", details.into()),
-        ("status", "ACTIVE".into()),
+        ("status", status.into()),
     ];
     op.txn.insert("ml2_port_bindings", &row).await?;
     if let Some((driver, segment)) = &outcome.level {

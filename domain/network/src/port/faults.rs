@@ -46,6 +46,34 @@ pub fn too_many_pairs(max: usize) -> Fault {
     Fault::new(400, "AllowedAddressPairExhausted", message)
 }
 
+pub fn one_binding(port: &str) -> Fault {
+    let message = format!(
+        "Bad port request: Invalid port {port}. Operation only valid on compute and shared filesystem ports, by their device_owner."
+    );
+    Fault::new(400, "BadRequest", message)
+}
+
+pub fn binding_not_found(port: &str, host: &str) -> Fault {
+    Fault::not_found("PortBindingNotFound", format!("Binding for port {port} for host {host} could not be found."))
+}
+
+pub fn binding_exists(port: &str, host: &str) -> Fault {
+    Fault::conflict("PortBindingAlreadyExists", format!("Binding for port {port} on host {host} already exists."))
+}
+
+pub fn binding_active(port: &str, host: &str) -> Fault {
+    Fault::conflict("PortBindingAlreadyActive", format!("Binding for port {port} on host {host} is already active."))
+}
+
+/// 500 in the reference, although the host of the request is what is wrong.
+pub fn binding_failed(port: &str, host: &str) -> Fault {
+    let message = format!(
+        "Binding for port {port} on host {host} could not be created or updated: no driver can bind it there. Is an agent alive on the host, and \
+         does it serve a segment of the network?"
+    );
+    Fault::conflict("PortBindingError", message)
+}
+
 pub fn not_found(port: &str) -> Fault {
     Fault::not_found("PortNotFound", format!("Port {port} could not be found."))
 }

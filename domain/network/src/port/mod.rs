@@ -9,6 +9,7 @@
 mod address_pairs;
 mod behaviour;
 pub mod binding;
+pub mod bindings;
 mod dhcp_options;
 pub mod dns;
 pub mod faults;

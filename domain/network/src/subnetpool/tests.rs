@@ -147,7 +147,7 @@ async fn subnetpool_prefix_update_rules() {
         admin.update("subnetpool", &id(&one), json!({"prefixes": ["198.18.0.0/23", "10.0.0.0/8"]})).await.unwrap();
     assert_eq!(grown["prefixes"], json!(["10.0.0.0/8", "198.18.0.0/23"]));
     let fault = admin.update("subnetpool", &id(&one), json!({"prefixes": ["2001:db8::/32"]})).await.unwrap_err();
-    assert_eq!(told(&fault), error(400, "PrefixVersionMismatch"));
+    assert_eq!(told(&fault), error(400, "IllegalSubnetPoolPrefixUpdate"));
 
     let scope = id(&admin.create("address_scope", json!({"name": "s", "ip_version": 4})).await.unwrap());
     pool(&admin, json!({"prefixes": ["198.18.0.0/16"], "address_scope_id": scope})).await;
