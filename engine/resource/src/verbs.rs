@@ -378,7 +378,9 @@ fn filters(op: &Op<'_>, entity: &Entity, query: &Query) -> Result<Vec<Condition>
                 continue;
             }
             // An empty value asks for an empty text, which is not the same as none; no number or flag is empty.
-            if value.is_empty() && !matches!(attr.kind, schema::Kind::Bool | schema::Kind::Int { .. } | schema::Kind::OneOfInts(_)) {
+            if value.is_empty()
+                && !matches!(attr.kind, schema::Kind::Bool | schema::Kind::Int { .. } | schema::Kind::OneOfInts(_))
+            {
                 wanted.push(store::Value::Text(String::new()));
                 continue;
             }

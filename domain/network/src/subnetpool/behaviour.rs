@@ -132,10 +132,10 @@ impl Behaviour for SubnetPools {
         let before = prefixes_of(old);
         let nets = prefixes_of(new);
         let version = version_of(&before)?;
-        if given.named("prefixes") {
-            if version_of(&nets)? != version || !Space::new(&nets).includes(&Space::new(&before)) {
-                return Err(faults::prefix_update("Existing prefixes must be a subset of the new prefixes"));
-            }
+        if given.named("prefixes")
+            && (version_of(&nets)? != version || !Space::new(&nets).includes(&Space::new(&before)))
+        {
+            return Err(faults::prefix_update("Existing prefixes must be a subset of the new prefixes"));
         }
         let nets = merge(&nets);
         new.set("prefixes", as_value(&nets));
