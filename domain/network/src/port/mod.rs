@@ -185,6 +185,13 @@ pub static PORT: Resource = Resource {
 
 extension!(BINDING, "binding", "Port Binding", "Where a port is realised, and how", "2014-02-03T10:00:00-00:00");
 extension!(
+    BINDING_EXTENDED,
+    "binding-extended",
+    "Port Bindings Extended",
+    "Bindings of a port to several hosts, one of them active",
+    "2017-07-17T10:00:00-00:00"
+);
+extension!(
     ADDRESS_PAIRS,
     "allowed-address-pairs",
     "Allowed Address Pairs",
@@ -244,6 +251,7 @@ extension!(
 /// Announced with the resource.
 pub static EXTENSIONS: &[&Extension] = &[
     &BINDING,
+    &BINDING_EXTENDED,
     &ADDRESS_PAIRS,
     &EXTRA_DHCP_OPT,
     &PORT_SECURITY_EXT,
