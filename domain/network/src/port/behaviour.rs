@@ -225,10 +225,14 @@ impl Behaviour for Ports {
             if !changed.is_nothing() {
                 new.set("fixed_ips", show(&changed.all));
             }
-        } else if host_changes && old.text("ip_allocation") == "deferred" && new.has("binding:host_id") {
+        } else if host_changes
+            && old.text("ip_allocation") == "deferred"
+            && current.is_empty()
+            && !new.text("binding:host_id").is_empty()
+        {
+            // It stays `deferred`: that says how the port came to its addresses.
             let allocated = self.ipam.allocate(op, &holder(new), None).await?;
             new.set("fixed_ips", show(&allocated.ips));
-            new.set("ip_allocation", allocated.allocation);
         } else if host_changes && !new.text("binding:host_id").is_empty() {
             self.ipam.check_host(op, &holder(new), &current).await?;
         }

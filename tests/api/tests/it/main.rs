@@ -1,6 +1,8 @@
 //! Black-box tests of the API, named after the cases they settle. One binary, since linking costs more than running.
 
+mod bindings;
 mod conventions;
 mod networks;
 mod ports;
+mod segments;
 mod subnets;

@@ -19,7 +19,7 @@ fn subnet(api: &Api, network: &Object, cidr: &str) -> Object {
     api.create("subnet", json!({"network_id": network.id(), "ip_version": version, "cidr": cidr}))
 }
 
-fn l2_agent(host: &str) -> Agent {
+pub fn l2_agent(host: &str) -> Agent {
     Agent {
         agent_type: "Open vSwitch agent",
         binary: "neutron-openvswitch-agent",

@@ -156,6 +156,7 @@ async fn routed_networks_wait_for_the_host() {
     assert_eq!((ips(&port).as_str(), &port["ip_allocation"]), ("", &json!("deferred")));
     let bound = admin.update("port", &id(&port), json!({"binding:host_id": "rack2"})).await.unwrap();
     assert!(ips(&bound).starts_with("198.51.100."), "{bound}");
+    assert_eq!(bound["ip_allocation"], "deferred");
     let fault = admin.update("port", &id(&port), json!({"binding:host_id": "rack1"})).await.unwrap_err();
     assert_eq!(told(&fault), error(409, "HostNotCompatibleWithFixedIps"));
     let fault = admin.port(&network, json!({"binding:host_id": "rack3"})).await.unwrap_err();
