@@ -26,13 +26,20 @@ use resource::{Behaviour, Entity, System};
 use rpc::dhcp::DhcpNotifier;
 use rpc::l2::{L2Notifier, TunnelNotifier};
 use schema::{Extend, Model, Resource};
+use security::address_group::{ADDRESS_GROUP, AddressActions, AddressGroups};
+use security::group::{DefaultGroups, Groups, SECURITY_GROUP};
+use security::port::{ON_PORT, PortGroups};
+use security::rule::{Rules, SECURITY_GROUP_RULE};
+use security::statefulness::{DEFAULT_STATEFULNESS, Statefulness};
+use security::template::{DEFAULT_SECURITY_GROUP_RULE, Templates};
 use store::Store;
 
 use crate::Setup;
 use crate::rules::RULES;
 
 /// Attributes that one domain adds to another's resource.
-static EXTENDS: &[&Extend] = &[&port::SECURITY_OF_NETWORK, &port::dns::OF_NETWORK, &zones::OF_NETWORK, &ON_NETWORK];
+static EXTENDS: &[&Extend] =
+    &[&port::SECURITY_OF_NETWORK, &port::dns::OF_NETWORK, &zones::OF_NETWORK, &ON_NETWORK, &ON_PORT];
 
 /// A composed server, before it listens.
 pub struct Wired {
@@ -82,6 +89,7 @@ pub async fn wire(setup: &Setup, store: Store, bus: &Bus) -> anyhow::Result<Wire
         vec![
             Arc::new(Networks { ml2: ml2.clone() }),
             Arc::new(NetworkScopes),
+            Arc::new(DefaultGroups),
             dhcp_news(dhcp::Of::Networks),
             l2_news(l2::Of::Networks),
         ],
@@ -93,7 +101,15 @@ pub async fn wire(setup: &Setup, store: Store, bus: &Bus) -> anyhow::Result<Wire
     system.add(entity(&SEGMENT, vec![Arc::new(Segments { ml2: ml2.clone() })])?);
     system.add(entity(&SUBNETPOOL, vec![Arc::new(SubnetPools)])?);
     system.add(entity(&ADDRESS_SCOPE, vec![Arc::new(AddressScopes)])?);
-    system.add(entity(&PORT, vec![ports.clone(), dhcp_news(dhcp::Of::Ports), l2_news(l2::Of::Ports)])?);
+    system.add(entity(
+        &PORT,
+        vec![ports.clone(), Arc::new(PortGroups), dhcp_news(dhcp::Of::Ports), l2_news(l2::Of::Ports)],
+    )?);
+    system.add(entity(&SECURITY_GROUP, vec![Arc::new(Groups)])?);
+    system.add(entity(&SECURITY_GROUP_RULE, vec![Arc::new(Rules)])?);
+    system.add(entity(&DEFAULT_SECURITY_GROUP_RULE, vec![Arc::new(Templates)])?);
+    system.add(entity(&DEFAULT_STATEFULNESS, vec![Arc::new(Statefulness)])?);
+    system.add(entity(&ADDRESS_GROUP, vec![Arc::new(AddressGroups)])?);
     system.add(entity(
         &AGENT,
         vec![Arc::new(Agents { settings: setup.agents.clone(), notifier: dhcp_notifier.clone() })],
@@ -103,6 +119,7 @@ pub async fn wire(setup: &Setup, store: Store, bus: &Bus) -> anyhow::Result<Wire
     system.actions = vec![
         Arc::new(HostedNetworks { news: moves.clone() }),
         Arc::new(PoolActions),
+        Arc::new(AddressActions),
         Arc::new(Bindings { ml2: ml2.clone(), moves: l2_news(l2::Of::Ports) }),
         Arc::new(Availabilities),
         Arc::new(zones::Zones { settings: setup.agents.clone() }),
@@ -120,6 +137,7 @@ pub async fn wire(setup: &Setup, store: Store, bus: &Bus) -> anyhow::Result<Wire
         subnetpool::EXTENSIONS,
         ip_availability::EXTENSIONS,
         port::EXTENSIONS,
+        security::EXTENSIONS,
         agents::agent::EXTENSIONS,
         zones::EXTENSIONS,
         &[&dhcp::EXTENSION],

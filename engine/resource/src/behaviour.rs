@@ -3,16 +3,28 @@ use policy::Context;
 use schema::body::Given;
 use schema::{Fault, Record, Value};
 
-use crate::{Condition, Op};
+use crate::{Condition, Op, Query, System};
 
 /// Hooks of a resource. An entity has a list of them: first its own behaviour, then those who extend it or react to it, in the order of
 /// the composition root. All hooks but `scope`, `filter` run inside the operation's transaction; an error undoes everything.
 /// What must happen after the commit is put into the outbox with [`store::Txn::after_commit`].
 ///
-/// A create runs, for each object: `creating` (all) → rows are inserted → `inserted` (all) → the object is loaded as a read would
+/// A create runs `creating_all` once; then, for each object: `creating` (all) → rows are inserted → `inserted` (all) → the object is loaded as a read would
 /// → `created` (all). An update: `updating` → rows are changed → `updated`. A delete: `deleting` → rows are removed → `deleted`.
 #[async_trait]
 pub trait Behaviour: Send + Sync {
+    /// What must be there before a list is read, in a transaction of its own. A list that finds it there should cost one statement here.
+    async fn listing(&self, system: &System, context: &Context, query: &Query) -> Result<(), Fault> {
+        let _ = (system, context, query);
+        Ok(())
+    }
+
+    /// Checks the objects of one request against each other, and fills in what they left out. Ids and owners are set.
+    async fn creating_all(&self, op: &mut Op<'_>, objects: &mut [Given]) -> Result<(), Fault> {
+        let _ = (op, objects);
+        Ok(())
+    }
+
     /// Checks the request and fills in what it left out. The id and the owner are set.
     async fn creating(&self, op: &mut Op<'_>, given: &mut Given) -> Result<(), Fault> {
         let _ = (op, given);
@@ -70,6 +82,17 @@ pub trait Behaviour: Send + Sync {
     /// SQL for a filter that is not simply a column; None leaves it to the next in the list, and in the end to the attribute table.
     fn filter(&self, context: &Context, name: &str, values: &[String]) -> Option<Result<Condition, Fault>> {
         let _ = (context, name, values);
+        None
+    }
+
+    /// SQL that the resource's rows are read from under its table's name, where that is not one table but several alike.
+    fn source(&self) -> Option<&'static str> {
+        None
+    }
+
+    /// The table that a row is written to and removed from, where `source` has several.
+    fn table(&self, record: &Record) -> Option<&'static str> {
+        let _ = record;
         None
     }
 

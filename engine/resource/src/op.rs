@@ -108,4 +108,9 @@ impl<'a> Op<'a> {
     pub async fn touch(&mut self, shared_id: i64) -> Result<(), Fault> {
         crate::write::touch(self, shared_id, None).await.map(|_| ())
     }
+
+    /// The same, if the revision still is the one that was read; false if it is not. Of those who read the same, one gets through.
+    pub async fn touch_unchanged(&mut self, shared_id: i64, revision: i64) -> Result<bool, Fault> {
+        crate::write::touch(self, shared_id, Some(revision)).await
+    }
 }

@@ -60,7 +60,7 @@ impl Selection {
             let _ = write!(sql, ", {table}.\"{column}\"");
             columns.push(position);
         }
-        let _ = write!(sql, " FROM {}", resource.table);
+        let _ = write!(sql, " FROM {}", entity.source());
         if resource.shared.is_some() {
             let _ = write!(
                 sql,

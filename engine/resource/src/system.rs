@@ -97,6 +97,20 @@ impl Entity {
         })
     }
 
+    /// What the resource's rows are read from.
+    pub(crate) fn source(&self) -> String {
+        let table = self.model.resource.table;
+        match self.behaviours.iter().find_map(|behaviour| behaviour.source()) {
+            Some(sql) => format!("({sql}) AS {table}"),
+            None => table.to_owned(),
+        }
+    }
+
+    /// The table that a row is written to.
+    pub(crate) fn table(&self, record: &Record) -> &'static str {
+        self.behaviours.iter().find_map(|behaviour| behaviour.table(record)).unwrap_or(self.model.resource.table)
+    }
+
     pub(crate) fn duplicate(&self, record: &Record, error: store::Error) -> Fault {
         if let store::Error::Duplicate { .. } = &error {
             if let Some(fault) = self.behaviours.iter().find_map(|behaviour| behaviour.duplicate(record, &error)) {

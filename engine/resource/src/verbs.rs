@@ -177,6 +177,9 @@ pub(crate) async fn create_in_txn(
             }
         }
     }
+    for behaviour in &entity.behaviours {
+        behaviour.creating_all(op, &mut objects).await?;
+    }
     let mut ids: Vec<String> = Vec::with_capacity(objects.len());
     for mut given in objects {
         for behaviour in &entity.behaviours {
@@ -443,6 +446,9 @@ pub(crate) async fn list_in_txn(op: &mut Op<'_>, entity: &Arc<Entity>, query: &Q
 impl System {
     /// Lists what the context may see. Attributes it may not see are unset.
     pub async fn list(&self, context: &Context, entity: &Arc<Entity>, query: &Query) -> Result<Vec<Record>, Fault> {
+        for behaviour in &entity.behaviours {
+            behaviour.listing(self, context, query).await?;
+        }
         let mut txn = self.store.read().await?;
         let mut op = Op::new(&mut txn, context, self);
         // Rules may look at any attribute, so only an administrator's list can leave some out.

@@ -40,7 +40,7 @@ pub async fn insert(op: &mut Op<'_>, entity: &Entity, record: &mut Record) -> Re
             own.push((column, to_store(&attr.kind, value)));
         }
     }
-    op.txn.insert(resource.table, &own).await.map_err(|error| entity.duplicate(record, error))?;
+    op.txn.insert(entity.table(record), &own).await.map_err(|error| entity.duplicate(record, error))?;
     for (position, attr) in model.attrs.iter().enumerate() {
         let Some(value) = record.at(position).cloned() else { continue };
         match attr.place {
@@ -134,7 +134,7 @@ pub async fn update(op: &mut Op<'_>, entity: &Entity, old: &Record, new: &Record
         }
     }
     for (table, key, id, columns) in [
-        (resource.table, resource.key, store::Value::from(new.id()), own),
+        (entity.table(new), resource.key, store::Value::from(new.id()), own),
         (shared.table, shared.key, store::Value::from(new.shared_id), common),
     ] {
         if columns.is_empty() {
@@ -173,7 +173,7 @@ pub async fn touch(op: &mut Op<'_>, shared_id: i64, expected: Option<i64>) -> Re
 pub async fn delete(op: &mut Op<'_>, entity: &Entity, record: &Record) -> Result<(), Fault> {
     let resource = entity.model.resource;
     let shared = op.system.shared;
-    let sql = format!("DELETE FROM {} WHERE \"{}\" = ?", resource.table, resource.key);
+    let sql = format!("DELETE FROM {} WHERE \"{}\" = ?", entity.table(record), resource.key);
     if op.txn.execute(&sql, &[record.id().into()]).await? == 0 {
         return Err(entity.not_found(record.id()));
     }

@@ -35,11 +35,12 @@ pub static OF_NETWORK: Extend = Extend {
         .enforce()],
 };
 
-/// Settles the value of a new port: its own, or off for the cloud's own ports, or the network's.
+/// Settles the value of a new port: off for the cloud's own ports, whatever was asked for, or its own, or the network's.
 pub fn settle(record: &mut Record, network: Option<bool>) {
-    if !record.has("port_security_enabled") {
-        let own = record.get(DEVICE_OWNER).unwrap_or_default();
-        record.set("port_security_enabled", !own.starts_with("network:") && network.unwrap_or(true));
+    if record.get(DEVICE_OWNER).is_some_and(|owner| owner.starts_with("network:")) {
+        record.set("port_security_enabled", false);
+    } else if !record.has("port_security_enabled") {
+        record.set("port_security_enabled", network.unwrap_or(true));
     }
 }
 
