@@ -1,4 +1,4 @@
-use std::collections::HashMap;
+use rustc_hash::FxHashMap;
 
 use crate::{Attr, Default, Extend, Extension, Kind, Place, Resource};
 
@@ -10,7 +10,9 @@ pub struct Model {
     pub attrs: Vec<Attr>,
     /// Announced by the resource and its extensions.
     pub extensions: Vec<&'static Extension>,
-    positions: HashMap<&'static str, usize>,
+    positions: FxHashMap<&'static str, usize>,
+    /// Where the primary key is; past the end if it is no attribute.
+    key: usize,
 }
 
 #[derive(Debug, thiserror::Error, PartialEq, Eq)]
@@ -37,7 +39,7 @@ impl Model {
             attrs.extend_from_slice(extend.attrs);
             extensions.extend(extend.extension);
         }
-        let mut positions = HashMap::new();
+        let mut positions = FxHashMap::default();
         let name = resource.name;
         for (position, attr) in attrs.iter().enumerate() {
             if positions.insert(attr.name, position).is_some() {
@@ -61,7 +63,13 @@ impl Model {
                 _ => {}
             }
         }
-        Ok(Model { resource, attrs, extensions, positions })
+        let key = positions.get(resource.key).copied().unwrap_or(attrs.len());
+        Ok(Model { resource, attrs, extensions, positions, key })
+    }
+
+    /// The position of the primary key; past the end if it is no attribute.
+    pub fn key(&self) -> usize {
+        self.key
     }
 
     pub fn position(&self, name: &str) -> Option<usize> {

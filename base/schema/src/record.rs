@@ -138,7 +138,7 @@ impl Record {
 
     /// The value of the primary key.
     pub fn id(&self) -> &str {
-        self.text(self.model.resource.key)
+        self.values.get(self.model.key()).and_then(Option::as_ref).and_then(Value::as_str).unwrap_or_default()
     }
 
     /// The owning project; empty if it belongs to nobody.

@@ -1,13 +1,13 @@
 //! Rows into records: one statement for the resource with all its one-row tables, one per child table, whatever the number of rows.
 
-use std::collections::HashMap;
 use std::fmt::Write;
 
+use rustc_hash::FxHashMap;
 use schema::Fault;
-use schema::{Attr, By, Model, Place, Record, Value};
+use schema::{Attr, By, Model, Place, Record, Resource, Value};
 
 use crate::condition::from_store;
-use crate::{Condition, Entity, Op};
+use crate::{Condition, Entity, Op, SharedTable};
 
 /// Which rows, in which order.
 #[derive(Default)]
@@ -19,9 +19,24 @@ pub struct Selection {
     pub limit: Option<usize>,
 }
 
+/// The one-row table that an attribute is in.
+fn side_of(attr: &Attr) -> Option<&'static str> {
+    match attr.place {
+        Place::Side { table, .. } => Some(table),
+        _ => None,
+    }
+}
+
+fn join_shared(resource: &Resource, shared: &SharedTable, sql: &mut String) {
+    let _ = write!(
+        sql,
+        " JOIN {} ON {}.\"{}\" = {}.\"{}\"",
+        shared.table, shared.table, shared.key, resource.table, shared.reference
+    );
+}
+
 /// One-row tables are joined once, however many of their columns are wanted.
-fn joins(model: &Model, sql: &mut String, attrs: impl Iterator<Item = Attr>) {
-    let resource = model.resource;
+fn joins<'a>(resource: &Resource, sql: &mut String, attrs: impl Iterator<Item = &'a Attr>) {
     let mut joined: Vec<&str> = Vec::new();
     for attr in attrs {
         if let Place::Side { table, key, only, .. } = attr.place
@@ -37,6 +52,29 @@ fn joins(model: &Model, sql: &mut String, attrs: impl Iterator<Item = Attr>) {
 }
 
 impl Selection {
+    /// The WHERE clause, empty if everything is wanted, and its arguments.
+    fn wanted(&self) -> (String, Vec<store::Value>) {
+        let mut sql = String::new();
+        let mut args = Vec::new();
+        for condition in &self.conditions {
+            sql.push_str(if sql.is_empty() { " WHERE " } else { " AND " });
+            sql.push_str(&condition.sql);
+            args.extend(condition.args.iter().cloned());
+        }
+        (sql, args)
+    }
+
+    fn order_by(&self, resource: &Resource) -> String {
+        let mut sql = String::from(" ORDER BY ");
+        for column in &self.order {
+            sql.push_str(column);
+            sql.push_str(", ");
+        }
+        let direction = if self.descending_key { " DESC" } else { "" };
+        let _ = write!(sql, "{}.\"{}\"{direction}", resource.table, resource.key);
+        sql
+    }
+
     pub async fn run(self, op: &mut Op<'_>, entity: &Entity) -> Result<Vec<Record>, Fault> {
         let model = &entity.model;
         let resource = model.resource;
@@ -60,37 +98,49 @@ impl Selection {
             let _ = write!(sql, ", {table}.\"{column}\"");
             columns.push(position);
         }
-        let _ = write!(sql, " FROM {}", entity.source());
-        if resource.shared.is_some() {
-            let _ = write!(
-                sql,
-                " JOIN {} ON {}.\"{}\" = {}.\"{}\"",
-                shared.table, shared.table, shared.key, resource.table, shared.reference
-            );
-        }
-        joins(model, &mut sql, model.attrs.iter().copied());
-        let mut args = Vec::new();
-        for (i, condition) in self.conditions.into_iter().enumerate() {
-            sql.push_str(if i == 0 { " WHERE " } else { " AND " });
-            sql.push_str(&condition.sql);
-            args.extend(condition.args);
-        }
-        // Whole answers in the order of the key are sorted here: a database may sort wide rows in a temporary tree.
-        let by_key_alone = self.order.is_empty() && self.limit.is_none();
-        if !by_key_alone {
-            sql.push_str(" ORDER BY ");
-            for column in &self.order {
-                sql.push_str(column);
-                sql.push_str(", ");
+        let source = entity.source();
+        let by_key_alone = self.order.is_empty();
+        let (wanted, args) = self.wanted();
+        let order = self.order_by(resource);
+        match self.limit {
+            // The keys of the page are found and sorted alone: the rows are wide, and all but a page of them are thrown away.
+            Some(limit) => {
+                let (table, key) = (resource.table, resource.key);
+                let _ = write!(sql, " FROM (SELECT {table}.\"{key}\" AS page_key FROM {source}");
+                let looks_at =
+                    |other: &str| wanted.contains(&format!("{other}.")) || order.contains(&format!("{other}."));
+                if resource.shared.is_some() && looks_at(shared.table) {
+                    join_shared(resource, shared, &mut sql);
+                }
+                joins(resource, &mut sql, model.attrs.iter().filter(|attr| side_of(attr).is_some_and(looks_at)));
+                let _ = write!(
+                    sql,
+                    "{wanted}{order} LIMIT {limit}) page JOIN {source} ON {table}.\"{key}\" = page.page_key"
+                );
             }
-            let direction = if self.descending_key { " DESC" } else { "" };
-            let _ = write!(sql, "{}.\"{}\"{direction}", resource.table, resource.key);
+            None => {
+                let _ = write!(sql, " FROM {source}");
+            }
         }
-        if let Some(limit) = self.limit {
-            let _ = write!(sql, " LIMIT {limit}");
+        if resource.shared.is_some() {
+            join_shared(resource, shared, &mut sql);
+        }
+        joins(resource, &mut sql, model.attrs.iter());
+        if self.limit.is_none() {
+            sql.push_str(&wanted);
+        }
+        // In the order of the key alone rows are sorted here: a database may sort wide rows in a temporary tree.
+        if !by_key_alone {
+            sql.push_str(&order);
         }
 
-        let rows = op.txn.query(&sql, &args).await?;
+        let mut rows = op.txn.query(&sql, &args).await?;
+        if by_key_alone {
+            rows.sort_unstable_by(|one, other| one.str(0).cmp(other.str(0)));
+            if self.descending_key {
+                rows.reverse();
+            }
+        }
         let key = model.position(resource.key);
         let mut records = Vec::with_capacity(rows.len());
         for row in &rows {
@@ -116,12 +166,6 @@ impl Selection {
         if records.is_empty() {
             return Ok(records);
         }
-        if by_key_alone {
-            records.sort_unstable_by(|one, other| one.id().cmp(other.id()));
-            if self.descending_key {
-                records.reverse();
-            }
-        }
         load_children(op, model, &mut records).await?;
         for behaviour in &entity.behaviours {
             behaviour.load(op, &mut records).await?;
@@ -131,8 +175,8 @@ impl Selection {
 }
 
 async fn load_children(op: &mut Op<'_>, model: &Model, records: &mut [Record]) -> Result<(), Fault> {
-    let mut by_id: HashMap<String, usize> = HashMap::new();
-    let mut by_shared: HashMap<i64, usize> = HashMap::new();
+    let mut by_id: FxHashMap<String, usize> = FxHashMap::default();
+    let mut by_shared: FxHashMap<i64, usize> = FxHashMap::default();
     for (position, attr) in model.attrs.iter().enumerate() {
         let Place::Child { table, key, by, columns, order, .. } = attr.place else { continue };
         if !op.wants(attr.name) {
@@ -168,10 +212,10 @@ async fn load_children(op: &mut Op<'_>, model: &Model, records: &mut [Record]) -
             }
             _ => {}
         }
-        let mut lists: HashMap<usize, Vec<Value>> = HashMap::new();
+        let mut lists: FxHashMap<usize, Vec<Value>> = FxHashMap::default();
         for row in &rows {
             let index = match by {
-                By::Id => by_id.get(row.text(0).as_str()),
+                By::Id => by_id.get(row.str(0)),
                 By::Shared => by_shared.get(&row.int(0)),
             };
             let Some(index) = index else { continue };
