@@ -59,7 +59,11 @@ impl Lease {
         self.values.get(name).map_or("", String::as_str)
     }
 
+    /// None for a text that is not whole yet: `seconds` is its last line.
     fn parse(text: &str) -> Option<Self> {
+        if !text.ends_with('\n') || !text.lines().last()?.starts_with("seconds=") {
+            return None;
+        }
         let pairs = text.lines().filter_map(|line| line.split_once('='));
         let values: BTreeMap<String, String> = pairs.map(|(k, v)| (k.to_owned(), v.to_owned())).collect();
         Some(Self { net: values.get("address")?.parse().ok()?, values })
