@@ -156,6 +156,7 @@ pub async fn wire(setup: &Setup, store: Store, bus: &Bus) -> anyhow::Result<Wire
             system: system.clone(),
             settings: setup.agents.clone(),
             ports: ports.clone(),
+            news: moves.clone(),
             started: chrono::Utc::now().naive_utc(),
         }),
         dhcp: Arc::new(dhcp::Plugin { system: system.clone(), scheduler }),

@@ -8,8 +8,10 @@ use policy::Context;
 use resource::{Condition, Op, System, is_last_attempt, new_id};
 use rpc::state::{AgentState, AgentStatus, Report, StatePlugin, agent_type};
 use schema::{Fault, Value};
+use serde_json::Map;
 
 use super::parse_time;
+use crate::dhcp::News;
 use crate::settings::Settings;
 use crate::view::remote;
 
@@ -18,6 +20,8 @@ pub struct Reports {
     pub system: Arc<System>,
     pub settings: Arc<Settings>,
     pub ports: Arc<Ports>,
+    /// Schedules the networks of segments that a host reaches now.
+    pub news: Arc<News>,
     /// Reports sent before are of an earlier life of this server and say nothing.
     pub started: NaiveDateTime,
 }
@@ -25,10 +29,10 @@ pub struct Reports {
 /// Keys of `configurations` under which layer-2 agents report their physical networks.
 const MAPPINGS: [&str; 3] = ["bridge_mappings", "interface_mappings", "device_mappings"];
 
-fn physical_networks(state: &AgentState) -> Vec<String> {
+fn physical_networks(configurations: &Map<String, Value>) -> Vec<String> {
     let mut names: Vec<String> = MAPPINGS
         .iter()
-        .filter_map(|key| state.configurations.get(*key)?.as_object())
+        .filter_map(|key| configurations.get(*key)?.as_object())
         .flat_map(|mapping| mapping.keys().cloned())
         .collect();
     names.sort();
@@ -37,7 +41,8 @@ fn physical_networks(state: &AgentState) -> Vec<String> {
 }
 
 impl Reports {
-    async fn store(&self, op: &mut Op<'_>, state: &AgentState) -> Result<AgentStatus, Fault> {
+    /// What the agent is now, and whether it reports other physical networks than before.
+    async fn store(&self, op: &mut Op<'_>, state: &AgentState) -> Result<(AgentStatus, bool), Fault> {
         let now = op.txn.now();
         let key: [store::Value; 2] = [state.agent_type.as_str().into(), state.host.as_str().into()];
         let sql = "SELECT heartbeat_timestamp, configurations FROM agents WHERE agent_type = ? AND host = ?";
@@ -79,7 +84,7 @@ impl Reports {
                 ("created_at", store::Value::Time(now)),
             ]);
             if op.txn.insert_if_absent("agents", &row).await? {
-                return Ok(AgentStatus::New);
+                return Ok((AgentStatus::New, true));
             }
             // Another report of the same agent came first.
             return Err(Fault::retry(format!("two reports of the {} on {}", state.agent_type, state.host)));
@@ -91,12 +96,14 @@ impl Reports {
         op.txn.execute(&sql, &args).await?;
         let oldest = now - chrono::TimeDelta::seconds(self.settings.agent_down_time);
         let alive = parse_time(&before.text(0)).is_some_and(|beat| beat >= oldest);
-        Ok(if alive { AgentStatus::Alive } else { AgentStatus::Revived })
+        let known: Map<String, Value> = serde_json::from_str(&before.text(1)).unwrap_or_default();
+        let moved = physical_networks(&known) != physical_networks(&state.configurations);
+        Ok((if alive { AgentStatus::Alive } else { AgentStatus::Revived }, moved))
     }
 
     /// Which segments the host reaches, for networks whose subnets belong to segments.
     async fn map_segments(&self, op: &mut Op<'_>, state: &AgentState) -> Result<(), Fault> {
-        let names: Vec<store::Value> = physical_networks(state).into_iter().map(Into::into).collect();
+        let names: Vec<store::Value> = physical_networks(&state.configurations).into_iter().map(Into::into).collect();
         let host: store::Value = state.host.as_str().into();
         let reached = Condition::one_of("physical_network", names);
         let sql = format!("SELECT id FROM networksegments WHERE network_type IN ('flat', 'vlan') AND {}", reached.sql);
@@ -104,7 +111,8 @@ impl Reports {
         let sql = "SELECT segment_id FROM segmenthostmappings WHERE host = ?";
         let known: Vec<String> =
             op.txn.query(sql, std::slice::from_ref(&host)).await?.iter().map(|row| row.text(0)).collect();
-        for id in wanted.iter().filter(|id| !known.contains(id)) {
+        let new: Vec<String> = wanted.iter().filter(|id| !known.contains(id)).cloned().collect();
+        for id in &new {
             op.txn
                 .insert_if_absent("segmenthostmappings", &[("segment_id", id.as_str().into()), ("host", host.clone())])
                 .await?;
@@ -113,7 +121,7 @@ impl Reports {
             let sql = "DELETE FROM segmenthostmappings WHERE segment_id = ? AND host = ?";
             op.txn.execute(sql, &[id.as_str().into(), host.clone()]).await?;
         }
-        Ok(())
+        self.news.reached(op, &new).await
     }
 
     /// Ports that nobody could bind while the host's agent was away.
@@ -137,9 +145,9 @@ impl Reports {
             let result = async {
                 let mut txn = self.system.store.write().await?;
                 let mut op = Op::new(&mut txn, &context, &self.system);
-                let status = self.store(&mut op, state).await?;
+                let (status, moved) = self.store(&mut op, state).await?;
                 let is_l2 = MAPPINGS.iter().any(|key| state.configurations.contains_key(*key));
-                if is_l2 && (state.start_flag || status != AgentStatus::Alive) {
+                if is_l2 && (state.start_flag || moved || status != AgentStatus::Alive) {
                     self.map_segments(&mut op, state).await?;
                     self.rebind(&mut op, &state.host).await?;
                 }

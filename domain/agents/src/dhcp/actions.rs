@@ -63,9 +63,7 @@ impl HostedNetworks {
             return Err(faults::already_hosted(network, &agent.id));
         }
         // By hand there may be more of them than the configured number.
-        if !self.news.scheduler.bind(op, network, &agent.id, hosting.len() + 1).await? {
-            return Err(Fault::retry(format!("another request schedules network {network}")));
-        }
+        self.news.scheduler.bind(op, network, &agent.id).await?;
         self.news.moved(op, network, &agent.host, true);
         Ok(())
     }

@@ -29,6 +29,15 @@ pub enum Of {
     Ports,
 }
 
+/// When to look for more agents.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Schedule {
+    No,
+    /// When fewer serve the network than one place of it needs; more is not worth a look at every port.
+    IfFew,
+    Yes,
+}
+
 /// Attributes of a port that a DHCP server answers with.
 const SERVED: [&str; 6] = ["fixed_ips", "mac_address", "extra_dhcp_opts", "dns_name", "dns_assignment", "dns_domain"];
 
@@ -66,9 +75,14 @@ impl News {
         &self,
         op: &mut Op<'_>,
         network: &str,
-        schedule: bool,
+        schedule: Schedule,
     ) -> Result<(Vec<DhcpAgent>, Vec<DhcpAgent>), Fault> {
         let mut hosting = self.scheduler.hosting(op, network).await?;
+        let schedule = match schedule {
+            Schedule::No => false,
+            Schedule::IfFew => hosting.len() < self.scheduler.settings.dhcp_agents_per_network,
+            Schedule::Yes => true,
+        };
         let new = if schedule { self.scheduler.schedule(op, network, &hosting).await? } else { Vec::new() };
         if !self.scheduler.settings.serve_with_admin_state_down {
             hosting.retain(|agent| agent.enabled);
@@ -78,7 +92,7 @@ impl News {
     }
 
     async fn subnet_created(&self, op: &mut Op<'_>, record: &Record) -> Result<(), Fault> {
-        let (hosting, _) = self.hosting(op, record.text("network_id"), true).await?;
+        let (hosting, _) = self.hosting(op, record.text("network_id"), Schedule::Yes).await?;
         for agent in &hosting {
             let payload = SubnetEvent { subnet: decode(record)?, priority: Some(priority::SUBNET_UPDATE) };
             after_commit!(self, op, &agent.host, subnet_create_end, payload);
@@ -88,7 +102,8 @@ impl News {
 
     async fn port_created(&self, op: &mut Op<'_>, record: &Record) -> Result<(), Fault> {
         let reserved = record.text("device_id") == super::RESERVED_PORT;
-        let (mut hosting, new) = self.hosting(op, record.text("network_id"), !reserved).await?;
+        let schedule = if reserved { Schedule::No } else { Schedule::IfFew };
+        let (mut hosting, new) = self.hosting(op, record.text("network_id"), schedule).await?;
         if hosting.is_empty() && new.is_empty() {
             return Ok(());
         }
@@ -152,22 +167,26 @@ impl Behaviour for News {
         let differ = |names: &[&str]| names.iter().any(|name| old.value(name) != new.value(name));
         match self.of {
             Of::Networks if differ(&NETWORK_SERVED) => {
-                let (hosting, _) = self.hosting(op, new.id(), false).await?;
+                let (hosting, _) = self.hosting(op, new.id(), Schedule::No).await?;
                 for agent in &hosting {
                     let payload = NetworkEvent { network: decode(new)?, priority: Some(priority::NETWORK_UPDATE) };
                     after_commit!(self, op, &agent.host, network_update_end, payload);
                 }
             }
             Of::Subnets => {
-                let turned_on = differ(&["enable_dhcp"]) && new.value("enable_dhcp") == Some(&Value::Bool(true));
-                let (hosting, _) = self.hosting(op, new.text("network_id"), turned_on).await?;
+                let place = differ(&["enable_dhcp", "segment_id"]);
+                let schedule = match place && new.value("enable_dhcp") == Some(&Value::Bool(true)) {
+                    true => Schedule::Yes,
+                    false => Schedule::No,
+                };
+                let (hosting, _) = self.hosting(op, new.text("network_id"), schedule).await?;
                 for agent in &hosting {
                     let payload = SubnetEvent { subnet: decode(new)?, priority: Some(priority::SUBNET_UPDATE) };
                     after_commit!(self, op, &agent.host, subnet_update_end, payload);
                 }
             }
             Of::Ports if differ(&SERVED) => {
-                let (hosting, _) = self.hosting(op, new.text("network_id"), false).await?;
+                let (hosting, _) = self.hosting(op, new.text("network_id"), Schedule::No).await?;
                 for agent in &hosting {
                     let payload = PortEvent { port: decode(new)?, priority: Some(priority::PORT_UPDATE) };
                     after_commit!(self, op, &agent.host, port_update_end, payload);
@@ -192,7 +211,7 @@ impl Behaviour for News {
                 });
             }
             Of::Subnets => {
-                let (hosting, _) = self.hosting(op, record.text("network_id"), false).await?;
+                let (hosting, _) = self.hosting(op, record.text("network_id"), Schedule::No).await?;
                 for agent in &hosting {
                     let payload = SubnetGone {
                         subnet_id: record.id().into(),
@@ -203,7 +222,7 @@ impl Behaviour for News {
                 }
             }
             Of::Ports => {
-                let (hosting, _) = self.hosting(op, record.text("network_id"), false).await?;
+                let (hosting, _) = self.hosting(op, record.text("network_id"), Schedule::No).await?;
                 for agent in &hosting {
                     let fixed_ips = record.value("fixed_ips").cloned().unwrap_or_else(|| Value::Array(Vec::new()));
                     let payload = PortGone {
@@ -238,6 +257,23 @@ impl News {
             let payload = NetworkGone { network_id: network.into(), priority: Some(priority::NETWORK_DELETE) };
             after_commit!(self, op, host, network_delete_end, payload);
         }
+    }
+
+    /// Schedules networks with DHCP on these segments, which more hosts reach than before.
+    pub async fn reached(&self, op: &mut Op<'_>, segments: &[String]) -> Result<(), Fault> {
+        if segments.is_empty() {
+            return Ok(());
+        }
+        let condition =
+            resource::Condition::one_of("segment_id", segments.iter().map(|id| id.as_str().into()).collect());
+        let sql =
+            format!("SELECT DISTINCT network_id FROM subnets WHERE enable_dhcp = ? AND {} ORDER BY 1", condition.sql);
+        let mut args = vec![true.into()];
+        args.extend(condition.args);
+        for row in op.txn.query(&sql, &args).await? {
+            self.hosting(op, &row.text(0), Schedule::Yes).await?;
+        }
+        Ok(())
     }
 
     /// The agent if it may take networks.

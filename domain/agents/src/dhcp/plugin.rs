@@ -54,6 +54,32 @@ fn by_network(records: Vec<Record>) -> HashMap<String, Vec<Value>> {
     lists
 }
 
+/// Segments by network, with the hosts that reach them, as agents of routed networks get them.
+async fn segments(op: &mut Op<'_>, condition: Condition) -> Result<HashMap<String, Vec<Value>>, Fault> {
+    let sql = format!(
+        "SELECT id, network_id, name, network_type, physical_network, segmentation_id, is_dynamic, segment_index, host \
+         FROM networksegments LEFT JOIN segmenthostmappings ON segmenthostmappings.segment_id = networksegments.id \
+         WHERE {} ORDER BY segment_index, id, host",
+        condition.sql
+    );
+    let mut lists: HashMap<String, Vec<Value>> = HashMap::new();
+    for row in &op.txn.query(&sql, &condition.args).await? {
+        let list = lists.entry(row.text(1)).or_default();
+        if list.last().is_none_or(|last| last["id"] != row.text(0)) {
+            list.push(json!({
+                "id": row.text(0), "network_id": row.text(1), "name": row.opt_text(2), "network_type": row.text(3),
+                "physical_network": row.opt_text(4), "segmentation_id": row.opt_int(5), "is_dynamic": row.bool(6),
+                "segment_index": row.int(7), "hosts": [],
+            }));
+        }
+        let hosts = list.last_mut().and_then(|last| last["hosts"].as_array_mut());
+        if let (Some(hosts), Some(host)) = (hosts, row.opt_text(8)) {
+            hosts.push(host.into());
+        }
+    }
+    Ok(lists)
+}
+
 impl Plugin {
     /// Networks with their subnets and ports, as agents get them.
     async fn infos(&self, op: &mut Op<'_>, ids: &[String], only_dhcp: bool, host: &str) -> Result<Vec<Value>, Fault> {
@@ -68,12 +94,7 @@ impl Plugin {
             subnets.retain(|subnet| subnet.value("enable_dhcp") == Some(&Value::Bool(true)));
         }
         let routed = subnets.iter().any(|subnet| subnet.has("segment_id"));
-        let reached: Vec<String> = if routed {
-            let sql = "SELECT segment_id FROM segmenthostmappings WHERE host = ?";
-            op.txn.query(sql, &[host.into()]).await?.iter().map(|row| row.text(0)).collect()
-        } else {
-            Vec::new()
-        };
+        let mut segments = if routed { segments(op, of("network_id")).await? } else { HashMap::new() };
         let mut ports = by_network(op.find("port", of("ports.network_id")).await?);
         let mut subnets = by_network(subnets);
         Ok(networks
@@ -82,14 +103,19 @@ impl Plugin {
                 let id = row.text(0);
                 let mut local = subnets.remove(&id).unwrap_or_default();
                 let mut far = Vec::new();
+                let mut of_network = Vec::new();
                 if local.iter().any(|subnet| !subnet["segment_id"].is_null()) {
+                    of_network = segments.remove(&id).unwrap_or_default();
                     local.retain(|subnet| !subnet["segment_id"].is_null());
+                    let reached = |segment: &Value| {
+                        segment["hosts"].as_array().is_some_and(|hosts| hosts.iter().any(|other| other == host))
+                    };
                     let here = |subnet: &Value| {
-                        subnet["segment_id"].as_str().is_some_and(|id| reached.iter().any(|r| r == id))
+                        of_network.iter().any(|segment| segment["id"] == subnet["segment_id"] && reached(segment))
                     };
                     (local, far) = local.into_iter().partition(here);
                 }
-                json!({
+                let mut info = json!({
                     "id": id,
                     "project_id": row.opt_text(1).unwrap_or_default(),
                     "admin_state_up": row.bool(2),
@@ -97,7 +123,11 @@ impl Plugin {
                     "subnets": local,
                     "non_local_subnets": far,
                     "ports": ports.remove(&id).unwrap_or_default(),
-                })
+                });
+                if !of_network.is_empty() {
+                    info["segments"] = of_network.into();
+                }
+                info
             })
             .collect())
     }
@@ -186,7 +216,9 @@ impl Plugin {
                 let network = old.text("network_id").to_owned();
                 let own = device_id(&network, host);
                 // A port that another agent took over is not this one's any more.
-                if ![RESERVED_PORT, own.as_str()].contains(&old.text("device_id")) {
+                // That of one segment of a routed network has the segment's number behind.
+                let device = old.text("device_id");
+                if device != RESERVED_PORT && !device.starts_with(&own) {
                     return Ok(None);
                 }
                 let hosting = self.scheduler.hosting(op, &network).await?;
@@ -233,7 +265,7 @@ impl DhcpPlugin for Plugin {
             let context = Context::internal();
             let mut txn = self.system.store.read().await?;
             let mut op = Op::new(&mut txn, &context, &self.system);
-            Ok(self.infos(&mut op, &[network_id], false, &host).await?.pop())
+            Ok(self.infos(&mut op, &[network_id], true, &host).await?.pop())
         }
         .await;
         result.map(|info| Encoded::json(info.unwrap_or(Value::Null))).map_err(|fault| remote(&fault))

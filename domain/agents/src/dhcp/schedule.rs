@@ -1,4 +1,4 @@
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
 
 use resource::Op;
@@ -19,7 +19,7 @@ pub struct DhcpAgent {
 }
 
 /// Assigns networks to DHCP agents. The keys of `networkdhcpagentbindings` see to it that no more than the wanted number serve one:
-/// each binding takes one of the indices 1 to that number.
+/// each binding takes the lowest free index, which only one of several writers gets.
 pub struct Scheduler {
     pub settings: Arc<Settings>,
 }
@@ -60,75 +60,67 @@ impl Scheduler {
     }
 
     /// Assigns the network to as many more agents as it lacks; those newly assigned. Nothing if none of its subnets has DHCP.
+    ///
+    /// A routed network needs its agents on each segment that has a subnet with DHCP, since a request does not leave its segment.
     pub async fn schedule(
         &self,
         op: &mut Op<'_>,
         network: &str,
         hosting: &[DhcpAgent],
     ) -> Result<Vec<DhcpAgent>, Fault> {
+        if !self.settings.network_auto_schedule {
+            return Ok(Vec::new());
+        }
         let wanted = self.settings.dhcp_agents_per_network;
-        if !self.settings.network_auto_schedule || hosting.len() >= wanted {
-            return Ok(Vec::new());
-        }
-        let sql = "SELECT segment_id FROM subnets WHERE network_id = ? AND enable_dhcp = ?";
-        let subnets = op.txn.query(sql, &[network.into(), true.into()]).await?;
-        if subnets.is_empty() {
-            return Ok(Vec::new());
-        }
-        let segments: Vec<String> = subnets.iter().filter_map(|row| row.opt_text(0)).collect();
-        let hosts = self.hosts_of(op, &segments).await?;
-        let sql = "SELECT availability_zone_hints FROM networks WHERE id = ?";
-        let hints = op.txn.query_one(sql, &[network.into()]).await?.and_then(|row| row.opt_text(0)).unwrap_or_default();
-        let mut zones: Vec<String> = serde_json::from_str(&hints).unwrap_or_default();
-        if zones.is_empty() {
-            zones = self.settings.default_availability_zones.clone();
-        }
-        let mut candidates = self.agents(op).await?;
-        candidates.retain(|agent| {
-            agent.enabled
-                && agent.alive
-                && !hosting.iter().any(|other| other.id == agent.id)
-                && (zones.is_empty() || agent.zone.as_ref().is_some_and(|zone| zones.contains(zone)))
-                && hosts.as_ref().is_none_or(|hosts| hosts.contains(&agent.host))
-        });
-        let mut assigned = Vec::new();
-        for agent in choose(self.settings.choice, candidates, hosting, wanted - hosting.len()) {
-            if self.bind(op, network, &agent.id, wanted).await? {
+        let mut serving = hosting.to_vec();
+        let mut candidates = None;
+        for place in places(op, network).await? {
+            let here: Vec<DhcpAgent> = serving.iter().filter(|agent| place.reached_from(agent)).cloned().collect();
+            if here.len() >= wanted {
+                continue;
+            }
+            if candidates.is_none() {
+                candidates = Some(self.candidates(op, network).await?);
+            }
+            let mut free = candidates.clone().unwrap_or_default();
+            free.retain(|agent| place.reached_from(agent) && !serving.iter().any(|other| other.id == agent.id));
+            for agent in choose(self.settings.choice, free, &here, wanted - here.len()) {
+                self.bind(op, network, &agent.id).await?;
                 tracing::info!(network.id = network, host = agent.host, "network scheduled to a DHCP agent");
-                assigned.push(agent);
+                serving.push(agent);
             }
         }
-        Ok(assigned)
+        Ok(serving.split_off(hosting.len()))
     }
 
-    /// Hosts that reach one of the segments; None if the network is not routed and any host will do.
-    async fn hosts_of(&self, op: &mut Op<'_>, segments: &[String]) -> Result<Option<Vec<String>>, Fault> {
-        if segments.is_empty() {
-            return Ok(None);
-        }
-        let ids = segments.iter().map(|id| id.as_str().into()).collect();
-        let condition = resource::Condition::one_of("segment_id", ids);
-        let sql = format!("SELECT DISTINCT host FROM segmenthostmappings WHERE {}", condition.sql);
-        let rows = op.txn.query(&sql, &condition.args).await?;
-        Ok(Some(rows.iter().map(|row| row.text(0)).collect()))
+    /// Agents that may be given the network, wherever they are.
+    async fn candidates(&self, op: &mut Op<'_>, network: &str) -> Result<Vec<DhcpAgent>, Fault> {
+        let sql = "SELECT availability_zone_hints FROM networks WHERE id = ?";
+        let hints = op.txn.query_one(sql, &[network.into()]).await?.and_then(|row| row.opt_text(0));
+        let zones = self.zones_of(hints);
+        let mut agents = self.agents(op).await?;
+        agents.retain(|agent| agent.enabled && agent.alive && in_zones(agent, &zones));
+        Ok(agents)
     }
 
-    /// Takes a free index up to `limit` for the agent. False if there is none, or it is assigned already.
-    pub async fn bind(&self, op: &mut Op<'_>, network: &str, agent: &str, limit: usize) -> Result<bool, Fault> {
-        let sql = "SELECT binding_index, dhcp_agent_id FROM networkdhcpagentbindings WHERE network_id = ?";
+    /// The zones that the hints of a network allow; empty if all are.
+    fn zones_of(&self, hints: Option<String>) -> Vec<String> {
+        let zones: Vec<String> = hints.and_then(|hints| serde_json::from_str(&hints).ok()).unwrap_or_default();
+        if zones.is_empty() { self.settings.default_availability_zones.clone() } else { zones }
+    }
+
+    /// Assigns the network to the agent, under the lowest free index. Two that assign one network at once want the same index: the key
+    /// lets one of them through, the other looks again and sees what that one did.
+    pub async fn bind(&self, op: &mut Op<'_>, network: &str, agent: &str) -> Result<(), Fault> {
+        let sql = "SELECT binding_index FROM networkdhcpagentbindings WHERE network_id = ?";
         let rows = op.txn.query(sql, &[network.into()]).await?;
-        if rows.iter().any(|row| row.text(1) == agent) {
-            return Ok(false);
-        }
         let taken: Vec<i64> = rows.iter().map(|row| row.int(0)).collect();
-        for index in (1..=limit as i64).filter(|index| !taken.contains(index)) {
-            let row =
-                [("network_id", network.into()), ("dhcp_agent_id", agent.into()), ("binding_index", index.into())];
-            if op.txn.insert_if_absent("networkdhcpagentbindings", &row).await? {
-                return Ok(true);
-            }
+        let index = (1..).find(|index| !taken.contains(index)).expect("there are more numbers than rows");
+        let row = [("network_id", network.into()), ("dhcp_agent_id", agent.into()), ("binding_index", index.into())];
+        if op.txn.insert_if_absent("networkdhcpagentbindings", &row).await? {
+            return Ok(());
         }
-        Ok(false)
+        Err(Fault::retry(format!("another request schedules network {network}")))
     }
 
     /// Assigns networks without enough agents to the agent of a host that asks for its networks.
@@ -136,24 +128,26 @@ impl Scheduler {
         if !self.settings.network_auto_schedule {
             return Ok(());
         }
-        let wanted = self.settings.dhcp_agents_per_network;
         let agents = self.agents(op).await?;
         let Some(agent) = agents.iter().find(|agent| agent.host == host && agent.enabled) else { return Ok(()) };
         let sql = "SELECT networks.id, networks.availability_zone_hints FROM networks \
-             WHERE (SELECT COUNT(*) FROM networkdhcpagentbindings WHERE network_id = networks.id) < ? \
-             AND NOT EXISTS (SELECT 1 FROM networkdhcpagentbindings WHERE network_id = networks.id AND dhcp_agent_id = ?) \
-             AND EXISTS (SELECT 1 FROM subnets WHERE subnets.network_id = networks.id AND subnets.enable_dhcp = ? \
-             AND (subnets.segment_id IS NULL OR EXISTS (SELECT 1 FROM segmenthostmappings \
-             WHERE segmenthostmappings.segment_id = subnets.segment_id AND segmenthostmappings.host = ?)))";
-        let args = [(wanted as i64).into(), agent.id.as_str().into(), true.into(), host.into()];
+             WHERE NOT EXISTS (SELECT 1 FROM networkdhcpagentbindings WHERE network_id = networks.id AND dhcp_agent_id = ?) \
+             AND (EXISTS (SELECT 1 FROM subnets WHERE subnets.network_id = networks.id AND subnets.enable_dhcp = ? \
+             AND subnets.segment_id IS NULL) \
+             AND NOT EXISTS (SELECT 1 FROM subnets WHERE subnets.network_id = networks.id AND subnets.enable_dhcp = ? \
+             AND subnets.segment_id IS NOT NULL) \
+             AND (SELECT COUNT(*) FROM networkdhcpagentbindings WHERE network_id = networks.id) < ? \
+             OR EXISTS (SELECT 1 FROM subnets JOIN segmenthostmappings ON segmenthostmappings.segment_id = subnets.segment_id \
+             WHERE subnets.network_id = networks.id AND subnets.enable_dhcp = ? AND segmenthostmappings.host = ? \
+             AND (SELECT COUNT(*) FROM networkdhcpagentbindings JOIN agents ON agents.id = networkdhcpagentbindings.dhcp_agent_id \
+             JOIN segmenthostmappings AS near ON near.host = agents.host \
+             WHERE networkdhcpagentbindings.network_id = networks.id AND near.segment_id = subnets.segment_id) < ?))";
+        let wanted: store::Value = (self.settings.dhcp_agents_per_network as i64).into();
+        let args =
+            [agent.id.as_str().into(), true.into(), true.into(), wanted.clone(), true.into(), host.into(), wanted];
         for row in op.txn.query(sql, &args).await? {
-            let mut zones: Vec<String> =
-                row.opt_text(1).and_then(|hints| serde_json::from_str(&hints).ok()).unwrap_or_default();
-            if zones.is_empty() {
-                zones = self.settings.default_availability_zones.clone();
-            }
-            if zones.is_empty() || agent.zone.as_ref().is_some_and(|zone| zones.contains(zone)) {
-                self.bind(op, &row.text(0), &agent.id, wanted).await?;
+            if in_zones(agent, &self.zones_of(row.opt_text(1))) {
+                self.bind(op, &row.text(0), &agent.id).await?;
             }
         }
         Ok(())
@@ -176,6 +170,46 @@ impl Scheduler {
         }
         Ok(true)
     }
+}
+
+/// Where a network needs DHCP agents.
+enum Place {
+    /// On any host: the network is not routed.
+    Anywhere,
+    /// On hosts that reach one of its segments.
+    Segment(Vec<String>),
+}
+
+impl Place {
+    fn reached_from(&self, agent: &DhcpAgent) -> bool {
+        match self {
+            Place::Anywhere => true,
+            Place::Segment(hosts) => hosts.contains(&agent.host),
+        }
+    }
+}
+
+/// The places of a network that have a subnet with DHCP.
+async fn places(op: &mut Op<'_>, network: &str) -> Result<Vec<Place>, Fault> {
+    let sql = "SELECT DISTINCT subnets.segment_id, segmenthostmappings.host FROM subnets \
+         LEFT JOIN segmenthostmappings ON segmenthostmappings.segment_id = subnets.segment_id \
+         WHERE subnets.network_id = ? AND subnets.enable_dhcp = ? ORDER BY 1, 2";
+    let rows = op.txn.query(sql, &[network.into(), true.into()]).await?;
+    let mut segments: BTreeMap<String, Vec<String>> = BTreeMap::new();
+    for row in &rows {
+        if let Some(segment) = row.opt_text(0) {
+            segments.entry(segment).or_default().extend(row.opt_text(1));
+        }
+    }
+    Ok(match segments.is_empty() {
+        // Subnets for routed service ports stand beside those of segments and are served nowhere.
+        false => segments.into_values().map(Place::Segment).collect(),
+        true => rows.first().map(|_| Place::Anywhere).into_iter().collect(),
+    })
+}
+
+fn in_zones(agent: &DhcpAgent, zones: &[String]) -> bool {
+    zones.is_empty() || agent.zone.as_ref().is_some_and(|zone| zones.contains(zone))
 }
 
 /// Up to `count` of the candidates, by the configured rule.

@@ -2,6 +2,7 @@
 
 mod bindings;
 mod conventions;
+mod dhcp;
 mod networks;
 mod ports;
 mod segments;
