@@ -86,6 +86,12 @@ static SERVE_DOWN: Opt<bool> = Opt::bool("DEFAULT", "enable_services_on_agents_w
     .help("Agents that an operator disabled keep serving what they have.");
 static TYPE_DRIVERS: Opt<Vec<String>> =
     Opt::list("ml2", "type_drivers").default("local,flat,vlan,gre,vxlan,geneve").help("Network types.");
+static SERVICE_PLUGINS: Opt<Vec<String>> = Opt::list("DEFAULT", "service_plugins")
+    .default("")
+    .help("network_segment_range has administrators say at run time which segmentation ids there are. All else that is built is always on.");
+/// The alias and the class, either of which the reference takes.
+const SEGMENT_RANGES: [&str; 2] =
+    ["network_segment_range", "neutron.services.network_segment_range.plugin.NetworkSegmentRangePlugin"];
 static TENANT_TYPES: Opt<Vec<String>> = Opt::list("ml2", "tenant_network_types")
     .deprecated(&[("ml2", "project_network_types")])
     .default("local")
@@ -181,6 +187,7 @@ pub static OPTIONS: Options = &[
     &DEFAULT_ZONES,
     &SERVE_DOWN,
     &TYPE_DRIVERS,
+    &SERVICE_PLUGINS,
     &TENANT_TYPES,
     &MECHANISMS,
     &EXTENSION_DRIVERS,
@@ -217,6 +224,8 @@ pub struct Setup {
     pub network: Arc<network::settings::Settings>,
     pub agents: Arc<agents::settings::Settings>,
     pub types: TypeOptions,
+    /// Segmentation ids come from `/network_segment_ranges`.
+    pub segment_ranges: bool,
     pub mechanisms: Vec<String>,
     pub quotas: Limits,
 }
@@ -319,6 +328,7 @@ impl Setup {
             network: Arc::new(network),
             agents: Arc::new(agents),
             types,
+            segment_ranges: config.get(&SERVICE_PLUGINS)?.iter().any(|name| SEGMENT_RANGES.contains(&name.as_str())),
             mechanisms: config.get(&MECHANISMS)?,
             quotas,
         })

@@ -13,19 +13,20 @@ use messaging::Bus;
 use network::address_scope::{ADDRESS_SCOPE, AddressScopes, NetworkScopes, ON_NETWORK};
 use network::ip_availability::{self, Availabilities};
 use network::ipam::Ipam;
-use network::ml2::Ml2;
+use network::ml2::{Ml2, Ranges};
 use network::network::segment_resource::{self, SEGMENT, Segments};
 use network::network::{NETWORK, Networks};
 use network::port::bindings::Bindings;
 use network::port::{self, PORT, Ports};
+use network::segment_range::{SEGMENT_RANGE, SegmentRanges};
 use network::standard;
 use network::subnet::{self, SUBNET, Subnets};
 use network::subnetpool::{self, PoolActions, SUBNETPOOL, SubnetPools};
 use policy::Enforcer;
-use resource::{Behaviour, Entity, System};
+use resource::{Behaviour, Entity, System, is_last_attempt};
 use rpc::dhcp::DhcpNotifier;
 use rpc::l2::{L2Notifier, TunnelNotifier};
-use schema::{Extend, Model, Resource};
+use schema::{Extend, Fault, Model, Resource};
 use security::address_group::{ADDRESS_GROUP, AddressActions, AddressGroups};
 use security::group::{DefaultGroups, Groups, SECURITY_GROUP};
 use security::port::{ON_PORT, PortGroups};
@@ -64,14 +65,24 @@ pub async fn wire(setup: &Setup, store: Store, bus: &Bus) -> anyhow::Result<Wire
     let types = drivers::types::all(&setup.types, &setup.network)?;
     let l2pop = drivers::mech::L2Population::new(bus.clone());
     let mechanisms = drivers::mech::all(&setup.mechanisms, &l2pop)?;
-    let ml2 = Arc::new(Ml2 { settings: setup.network.clone(), types, mechanisms });
+    let ranges = if setup.segment_ranges { Ranges::Stored } else { Ranges::Configured };
+    let ml2 = Arc::new(Ml2 { settings: setup.network.clone(), ranges, types, mechanisms });
     let quotas = Arc::new(Quotas::new(setup.quotas.clone()));
-    let mut txn = store.write().await?;
-    quotas.start(&mut txn).await?;
-    for driver in &ml2.types {
-        driver.initialize(&mut txn).await.with_context(|| format!("type driver {}", driver.network_type()))?;
+    // Several servers may start at once on one database.
+    let mut attempt = 0;
+    loop {
+        let started: Result<(), Fault> = async {
+            let mut txn = store.write().await?;
+            quotas.start(&mut txn).await?;
+            ml2.start(&mut txn).await?;
+            Ok(txn.commit().await?)
+        }
+        .await;
+        match started {
+            Err(fault) if !is_last_attempt(&fault, attempt).await => attempt += 1,
+            started => break started.context("quotas and segmentation ids")?,
+        }
     }
-    txn.commit().await?;
     let ipam = Ipam::new(&setup.network.ipam_driver)
         .with_context(|| format!("[DEFAULT] ipam_driver: there is no driver '{}'", setup.network.ipam_driver))?;
 
@@ -99,6 +110,9 @@ pub async fn wire(setup: &Setup, store: Store, bus: &Bus) -> anyhow::Result<Wire
         vec![Arc::new(Subnets { ml2: ml2.clone(), ipam: ipam.clone() }), dhcp_news(dhcp::Of::Subnets)],
     )?);
     system.add(entity(&SEGMENT, vec![Arc::new(Segments { ml2: ml2.clone() })])?);
+    if ranges == Ranges::Stored {
+        system.add(entity(&SEGMENT_RANGE, vec![Arc::new(SegmentRanges { ml2: ml2.clone() })])?);
+    }
     system.add(entity(&SUBNETPOOL, vec![Arc::new(SubnetPools)])?);
     system.add(entity(&ADDRESS_SCOPE, vec![Arc::new(AddressScopes)])?);
     system.add(entity(

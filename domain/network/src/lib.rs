@@ -1,7 +1,8 @@
 //! Networks, subnets, ports and what they stand on: segments, address management, binding.
 //!
 //! Rooms: [`network`] (with segments), [`ml2`] (seams of type and mechanism drivers, binding), [`port`],
-//! [`ipam`] (addresses of ports), [`subnet`], [`subnetpool`], [`address_scope`], [`standard`] (attributes that most resources share), [`settings`] (the options this domain
+//! [`ipam`] (addresses of ports), [`subnet`], [`subnetpool`], [`address_scope`],
+//! [`segment_range`], [`standard`] (attributes that most resources share), [`settings`] (the options this domain
 //! reads).
 
 pub mod address_scope;
@@ -10,6 +11,7 @@ pub mod ipam;
 pub mod ml2;
 pub mod network;
 pub mod port;
+pub mod segment_range;
 pub mod settings;
 pub mod sharing;
 pub mod standard;

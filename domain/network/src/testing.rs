@@ -8,11 +8,11 @@ use policy::{Context, Enforce, Target};
 use resource::{Behaviour, Entity, Op, Query, System};
 use schema::{Extend, Fault, Model, Record, Resource, Value};
 use serde_json::json;
-use store::{Options, Store, Txn};
+use store::{Options, Store};
 
 use crate::address_scope::{ADDRESS_SCOPE, AddressScopes, NetworkScopes, ON_NETWORK};
 use crate::ipam::Ipam;
-use crate::ml2::{Ml2, Segment, TypeDriver};
+use crate::ml2::{Ml2, Pool, Ranges, Segment, TypeDriver};
 use crate::network::{NETWORK, Networks};
 use crate::port::{PORT, Ports};
 use crate::settings::Settings;
@@ -28,23 +28,20 @@ impl TypeDriver for Plain {
     fn network_type(&self) -> &'static str {
         self.0
     }
-    async fn initialize(&self, _txn: &mut Txn) -> Result<(), Fault> {
-        Ok(())
-    }
     fn is_partial(&self, _segment: &Segment) -> bool {
         false
     }
-    fn validate(&self, _segment: &Segment) -> Result<(), Fault> {
+    fn validate(&self, _segment: &Segment, _pools: &[Pool]) -> Result<(), Fault> {
         Ok(())
     }
     async fn reserve(&self, _op: &mut Op<'_>, segment: &Segment) -> Result<Segment, Fault> {
         Ok(segment.clone())
     }
-    async fn allocate(&self, _op: &mut Op<'_>) -> Result<Option<Segment>, Fault> {
+    async fn allocate(&self, _op: &mut Op<'_>, _on: Option<&str>, _pools: &[Pool]) -> Result<Option<Segment>, Fault> {
         let network_type = self.0.to_owned();
         Ok(Some(Segment { id: String::new(), network_type, physical_network: None, segmentation_id: None }))
     }
-    async fn release(&self, _op: &mut Op<'_>, _segment: &Segment) -> Result<(), Fault> {
+    async fn release(&self, _op: &mut Op<'_>, _segment: &Segment, _pools: &[Pool]) -> Result<(), Fault> {
         Ok(())
     }
     fn mtu(&self, _physical_network: Option<&str>) -> Option<i64> {
@@ -118,7 +115,8 @@ impl Lab {
         let heard = Arc::new(Mutex::new(Vec::new()));
         let ipam = Ipam::new(&settings.ipam_driver).unwrap();
         let types: Vec<Arc<dyn TypeDriver>> = vec![Arc::new(Plain("local")), Arc::new(Plain("vlan"))];
-        let ml2 = Arc::new(Ml2 { settings: Arc::new(settings), types, mechanisms: Vec::new() });
+        let ml2 =
+            Arc::new(Ml2 { settings: Arc::new(settings), ranges: Ranges::Configured, types, mechanisms: Vec::new() });
         let mut system = System::new(store, Arc::new(Rules), &SHARED);
         system.add(entity(
             &NETWORK,

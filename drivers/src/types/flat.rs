@@ -1,11 +1,10 @@
 use std::sync::Arc;
 
 use async_trait::async_trait;
-use network::ml2::{Segment, TypeDriver};
+use network::ml2::{Pool, Segment, TypeDriver};
 use network::settings::Settings;
 use resource::Op;
 use schema::Fault;
-use store::Txn;
 
 /// Untagged networks: one per physical network, its row in `ml2_flat_allocations` is the key.
 pub struct Flat {
@@ -45,15 +44,11 @@ impl TypeDriver for Flat {
         "flat"
     }
 
-    async fn initialize(&self, _txn: &mut Txn) -> Result<(), Fault> {
-        Ok(())
-    }
-
     fn is_partial(&self, _segment: &Segment) -> bool {
         false
     }
 
-    fn validate(&self, segment: &Segment) -> Result<(), Fault> {
+    fn validate(&self, segment: &Segment, _pools: &[Pool]) -> Result<(), Fault> {
         let Some(name) = &segment.physical_network else {
             return Err(Fault::invalid_input(
                 "Invalid input for operation: physical_network required for flat provider network.",
@@ -78,12 +73,17 @@ impl TypeDriver for Flat {
         Err(Fault::conflict("FlatNetworkInUse", message))
     }
 
-    async fn allocate(&self, _op: &mut Op<'_>) -> Result<Option<Segment>, Fault> {
+    async fn allocate(
+        &self,
+        _op: &mut Op<'_>,
+        _physical_network: Option<&str>,
+        _pools: &[Pool],
+    ) -> Result<Option<Segment>, Fault> {
         // Only administrators name physical networks.
         Ok(None)
     }
 
-    async fn release(&self, op: &mut Op<'_>, segment: &Segment) -> Result<(), Fault> {
+    async fn release(&self, op: &mut Op<'_>, segment: &Segment, _pools: &[Pool]) -> Result<(), Fault> {
         let name = segment.physical_network.as_deref().unwrap_or_default();
         op.txn.execute("DELETE FROM ml2_flat_allocations WHERE physical_network = ?", &[name.into()]).await?;
         Ok(())

@@ -1,8 +1,7 @@
 use async_trait::async_trait;
-use network::ml2::{Segment, TypeDriver};
+use network::ml2::{Pool, Segment, TypeDriver};
 use resource::Op;
 use schema::Fault;
-use store::Txn;
 
 /// Networks that stay within one host; nothing to allocate.
 pub struct Local;
@@ -17,15 +16,11 @@ impl TypeDriver for Local {
         "local"
     }
 
-    async fn initialize(&self, _txn: &mut Txn) -> Result<(), Fault> {
-        Ok(())
-    }
-
     fn is_partial(&self, _segment: &Segment) -> bool {
         false
     }
 
-    fn validate(&self, segment: &Segment) -> Result<(), Fault> {
+    fn validate(&self, segment: &Segment, _pools: &[Pool]) -> Result<(), Fault> {
         super::flat::refuse_id(segment)?;
         match &segment.physical_network {
             Some(name) => Err(Fault::invalid_input(format!(
@@ -39,11 +34,16 @@ impl TypeDriver for Local {
         Ok(segment())
     }
 
-    async fn allocate(&self, _op: &mut Op<'_>) -> Result<Option<Segment>, Fault> {
+    async fn allocate(
+        &self,
+        _op: &mut Op<'_>,
+        _physical_network: Option<&str>,
+        _pools: &[Pool],
+    ) -> Result<Option<Segment>, Fault> {
         Ok(Some(segment()))
     }
 
-    async fn release(&self, _op: &mut Op<'_>, _segment: &Segment) -> Result<(), Fault> {
+    async fn release(&self, _op: &mut Op<'_>, _segment: &Segment, _pools: &[Pool]) -> Result<(), Fault> {
         Ok(())
     }
 

@@ -13,8 +13,9 @@ pub use vlan::Vlan;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use network::ml2::TypeDriver;
+use network::ml2::{Pool, TypeDriver};
 use network::settings::Settings;
+use resource::Condition;
 
 /// The sections of `ml2_conf.ini` that type drivers read.
 #[derive(Clone, Debug, Default)]
@@ -106,6 +107,17 @@ fn parse_vlans(entries: &[String]) -> Result<VlanRanges, OptionError> {
         ranges.entry(name.to_owned()).or_default().extend(range);
     }
     Ok(ranges)
+}
+
+/// Conditions on an id that together give the free ones of a pool, each of which an index of its own answers.
+fn parts(pool: &Pool, column: &str) -> Vec<Condition> {
+    if pool.whole {
+        return vec![Condition::new("1 = 1", Vec::new())];
+    }
+    let between = |(first, last): &(i64, i64)| {
+        Condition::new(format!("{column} BETWEEN ? AND ?"), vec![(*first).into(), (*last).into()])
+    };
+    pool.ranges.iter().map(between).collect()
 }
 
 fn parse_ranges(

@@ -2,11 +2,13 @@ use std::collections::HashSet;
 use std::sync::Arc;
 
 use async_trait::async_trait;
-use network::ml2::{Segment, TypeDriver};
+use network::ml2::{Pool, Segment, TypeDriver};
 use network::settings::Settings;
-use resource::Op;
+use resource::{Condition, Op};
 use schema::Fault;
 use store::{Txn, Value};
+
+use super::parts;
 
 /// The overlay protocols; they differ in table, ids and header.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -60,21 +62,18 @@ impl TunnelKind {
     }
 }
 
-/// Overlay networks. The table has a row per id of the configured ranges; a compare-and-swap on `allocated` takes it.
+/// Overlay networks. The table has a row per id of the ranges; a compare-and-swap on `allocated` takes it.
 pub struct Tunnel {
     kind: TunnelKind,
-    ranges: Vec<(i64, i64)>,
+    pools: [Pool; 1],
     settings: Arc<Settings>,
     geneve_header: i64,
 }
 
 impl Tunnel {
     pub fn new(kind: TunnelKind, ranges: Vec<(i64, i64)>, settings: Arc<Settings>, geneve_header: i64) -> Tunnel {
-        Tunnel { kind, ranges, settings, geneve_header }
-    }
-
-    fn in_range(&self, id: i64) -> bool {
-        self.ranges.iter().any(|(min, max)| (*min..=*max).contains(&id))
+        let pools = [Pool { physical_network: None, ranges, whole: true }];
+        Tunnel { kind, pools, settings, geneve_header }
     }
 
     fn segment(&self, id: i64) -> Segment {
@@ -102,14 +101,22 @@ impl TypeDriver for Tunnel {
         self.kind.name()
     }
 
-    async fn initialize(&self, txn: &mut Txn) -> Result<(), Fault> {
+    fn configured(&self) -> &[Pool] {
+        &self.pools
+    }
+
+    fn limits(&self) -> Option<(i64, i64)> {
+        Some((1, self.kind.max_id()))
+    }
+
+    async fn sync(&self, txn: &mut Txn, pools: &[Pool]) -> Result<(), Fault> {
         let (table, column) = (self.kind.table(), self.kind.column());
         let rows = txn.query(&format!("SELECT {column}, allocated FROM {table}"), &[]).await?;
         let mut known = HashSet::with_capacity(rows.len());
         let mut gone = Vec::new();
         for row in &rows {
             let id = row.int(0);
-            if !row.bool(1) && !self.in_range(id) {
+            if !row.bool(1) && !pools.iter().any(|pool| pool.contains(None, id)) {
                 gone.push(Value::Int(id));
             } else {
                 known.insert(id);
@@ -120,7 +127,7 @@ impl TypeDriver for Tunnel {
             txn.execute(&sql, &[false.into(), Value::Set(gone)]).await?;
         }
         let mut missing = Vec::new();
-        for id in self.ranges.iter().flat_map(|(min, max)| *min..=*max) {
+        for id in pools.iter().flat_map(|pool| &pool.ranges).flat_map(|(min, max)| *min..=*max) {
             if known.insert(id) {
                 missing.push(vec![Value::Int(id), Value::Bool(false)]);
             }
@@ -129,11 +136,21 @@ impl TypeDriver for Tunnel {
         Ok(())
     }
 
+    async fn free(&self, txn: &mut Txn, pools: &[Pool]) -> Result<Vec<(Option<String>, i64)>, Fault> {
+        let column = self.kind.column();
+        let wanted = Condition::any(pools.iter().flat_map(|pool| parts(pool, column)).collect());
+        let table = self.kind.table();
+        let sql = format!("SELECT {column} FROM {table} WHERE allocated = ? AND {} ORDER BY 1", wanted.sql);
+        let mut args = vec![false.into()];
+        args.extend(wanted.args);
+        Ok(txn.query(&sql, &args).await?.iter().map(|row| (None, row.int(0))).collect())
+    }
+
     fn is_partial(&self, segment: &Segment) -> bool {
         segment.segmentation_id.is_none()
     }
 
-    fn validate(&self, segment: &Segment) -> Result<(), Fault> {
+    fn validate(&self, segment: &Segment, _pools: &[Pool]) -> Result<(), Fault> {
         let name = self.kind.name();
         if let Some(physical_network) = &segment.physical_network {
             return Err(Fault::invalid_input(format!(
@@ -151,13 +168,7 @@ impl TypeDriver for Tunnel {
 
     async fn reserve(&self, op: &mut Op<'_>, segment: &Segment) -> Result<Segment, Fault> {
         let Some(id) = segment.segmentation_id else {
-            return self.allocate(op).await?.ok_or_else(|| {
-                let message = format!(
-                    "Unable to create the network. No tenant network is available for allocation: every {} id of the ranges is in use.",
-                    self.kind.name()
-                );
-                Fault::new(503, "NoNetworkAvailable", message)
-            });
+            return Err(Fault::internal("a tunnel segment without an id is not reserved but allocated"));
         };
         let row = [(self.kind.column(), id.into()), ("allocated", true.into())];
         if self.take(op, id).await? || op.txn.insert_if_absent(self.kind.table(), &row).await? {
@@ -166,24 +177,35 @@ impl TypeDriver for Tunnel {
         Err(Fault::conflict("TunnelIdInUse", format!("Unable to create the network. The tunnel ID {id} is in use.")))
     }
 
-    async fn allocate(&self, op: &mut Op<'_>) -> Result<Option<Segment>, Fault> {
-        let sql = format!("SELECT {} FROM {} WHERE allocated = ? LIMIT 32", self.kind.column(), self.kind.table());
-        loop {
-            let free = op.txn.query(&sql, &[false.into()]).await?;
-            if free.is_empty() {
-                return Ok(None);
-            }
-            let id = free[rand::random_range(0..free.len())].int(0);
-            if self.take(op, id).await? {
-                return Ok(Some(self.segment(id)));
+    async fn allocate(
+        &self,
+        op: &mut Op<'_>,
+        _physical_network: Option<&str>,
+        pools: &[Pool],
+    ) -> Result<Option<Segment>, Fault> {
+        let (table, column) = (self.kind.table(), self.kind.column());
+        for part in pools.iter().flat_map(|pool| parts(pool, column)) {
+            let sql = format!("SELECT {column} FROM {table} WHERE allocated = ? AND {} LIMIT 32", part.sql);
+            let mut args = vec![false.into()];
+            args.extend(part.args);
+            loop {
+                let free = op.txn.query(&sql, &args).await?;
+                if free.is_empty() {
+                    break;
+                }
+                let id = free[rand::random_range(0..free.len())].int(0);
+                if self.take(op, id).await? {
+                    return Ok(Some(self.segment(id)));
+                }
             }
         }
+        Ok(None)
     }
 
-    async fn release(&self, op: &mut Op<'_>, segment: &Segment) -> Result<(), Fault> {
+    async fn release(&self, op: &mut Op<'_>, segment: &Segment, pools: &[Pool]) -> Result<(), Fault> {
         let Some(id) = segment.segmentation_id else { return Ok(()) };
         let (table, column) = (self.kind.table(), self.kind.column());
-        if self.in_range(id) {
+        if pools.iter().any(|pool| pool.contains(None, id)) {
             op.txn
                 .execute(&format!("UPDATE {table} SET allocated = ? WHERE {column} = ?"), &[false.into(), id.into()])
                 .await?;

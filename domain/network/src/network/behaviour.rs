@@ -19,16 +19,19 @@ pub struct Networks {
 
 impl Networks {
     /// The segments that the request asks for, checked; empty if it leaves the choice to the cloud.
-    fn wanted(&self, record: &Record) -> Result<Vec<Segment>, Fault> {
+    async fn wanted(&self, op: &mut Op<'_>, record: &Record) -> Result<Vec<Segment>, Fault> {
         let given = PROVIDER.iter().any(|name| record.has(name));
         let list = record.value("segments").and_then(Value::as_array);
         match (given, list) {
             (true, Some(_)) => Err(faults::segments_and_provider()),
-            (true, None) => Ok(vec![self.ml2.provider_segment(|name| record.value(name).cloned())?]),
+            (true, None) => {
+                let segment = self.ml2.provider_segment(op, |name| record.value(name).cloned()).await?;
+                Ok(vec![segment])
+            }
             (false, Some(list)) => {
                 let mut wanted: Vec<Segment> = Vec::new();
                 for item in list {
-                    let segment = self.ml2.provider_segment(|name| item.get(name).cloned())?;
+                    let segment = self.ml2.provider_segment(op, |name| item.get(name).cloned()).await?;
                     // Two that leave the id open are not the same.
                     let partial = self.ml2.type_driver(&segment.network_type)?.is_partial(&segment);
                     if !partial && wanted.contains(&segment) {
@@ -122,7 +125,7 @@ impl Networks {
         }
         let wanted =
             Segment { segmentation_id: given.record.value(SEGMENTATION_ID).and_then(Value::as_i64), ..segment.clone() };
-        self.ml2.type_driver(&segment.network_type)?.validate(&wanted)?;
+        self.ml2.validate(op, &wanted).await?;
         let sql = "SELECT vif_type FROM ml2_port_bindings JOIN ports ON ports.id = ml2_port_bindings.port_id \
                    WHERE ports.network_id = ? AND vif_type NOT IN ('unbound', 'binding_failed') LIMIT 1";
         if op.txn.query_one(sql, &[network.id().into()]).await?.is_some() {
@@ -131,7 +134,7 @@ impl Networks {
                 network.id()
             )));
         }
-        let taken = self.ml2.reserve(op, &wanted).await?;
+        let taken = self.ml2.reserve(op, &wanted, network.project()).await?;
         let sql = "UPDATE networksegments SET segmentation_id = ? WHERE id = ?";
         op.txn.execute(sql, &[taken.segmentation_id.into(), segment.id.as_str().into()]).await?;
         self.ml2.release(op, segment).await
@@ -140,8 +143,8 @@ impl Networks {
 
 #[async_trait]
 impl Behaviour for Networks {
-    async fn creating(&self, _op: &mut Op<'_>, given: &mut Given) -> Result<(), Fault> {
-        self.wanted(&given.record)?;
+    async fn creating(&self, op: &mut Op<'_>, given: &mut Given) -> Result<(), Fault> {
+        self.wanted(op, &given.record).await?;
         given.record.set("status", "ACTIVE");
         Ok(())
     }
@@ -150,13 +153,13 @@ impl Behaviour for Networks {
         let (id, project) = (record.id().to_owned(), record.project().to_owned());
         let external = record.get(EXTERNAL) == Some(true);
         let mut stored = Vec::new();
-        let wanted = self.wanted(record)?;
+        let wanted = self.wanted(op, record).await?;
         if wanted.is_empty() {
-            let segment = self.ml2.allocate(op, external).await?;
+            let segment = self.ml2.allocate(op, external, &project).await?;
             stored.push(segments::add(op, &id, &segment, 0).await?);
         }
         for (index, segment) in wanted.iter().enumerate() {
-            let segment = self.ml2.reserve(op, segment).await?;
+            let segment = self.ml2.reserve(op, segment, &project).await?;
             stored.push(segments::add(op, &id, &segment, index).await?);
         }
         let mtu = self.settle_mtu(record.get(MTU).unwrap_or(0), &stored)?;

@@ -6,7 +6,7 @@
 use std::sync::Arc;
 
 use async_trait::async_trait;
-use resource::{Behaviour, Given, Op};
+use resource::{Behaviour, Condition, Given, Op};
 use schema::{Attr, Default, Extension, Fault, Kind, Record, Resource, Value, Verbs};
 
 use super::{NUMBER, extension, faults, segments};
@@ -62,7 +62,7 @@ impl Behaviour for Segments {
     async fn creating(&self, op: &mut Op<'_>, given: &mut Given) -> Result<(), Fault> {
         let record = &mut given.record;
         let network = op.get_visible("network", record.text("network_id")).await?;
-        let wanted = self.ml2.provider_segment(|name| {
+        let given = |name: &str| {
             let own = match name {
                 NETWORK_TYPE => "network_type",
                 PHYSICAL_NETWORK => "physical_network",
@@ -70,12 +70,13 @@ impl Behaviour for Segments {
                 _ => return None,
             };
             record.value(own).cloned()
-        })?;
+        };
+        let wanted = self.ml2.provider_segment(op, given).await?;
         let max = self.ml2.max_mtu(std::slice::from_ref(&wanted));
         if network.value("mtu").and_then(Value::as_i64).is_some_and(|mtu| mtu > max) {
             return Err(faults::mtu_too_big(max));
         }
-        let taken = self.ml2.reserve(op, &wanted).await?;
+        let taken = self.ml2.reserve(op, &wanted, network.project()).await?;
         let last = "SELECT MAX(segment_index) FROM networksegments WHERE network_id = ?";
         let last = op.txn.query_one(last, &[network.id().into()]).await?.and_then(|row| row.opt_int(0));
         record.set("physical_network", taken.physical_network);
@@ -103,10 +104,15 @@ impl Behaviour for Segments {
             let why = format!("it still has the subnet(s) {}", subnets.join(", "));
             return Err(faults::segment_in_use(record.id(), &why));
         }
-        let sql = "SELECT COUNT(*) FROM ml2_port_binding_levels WHERE segment_id = ?";
-        let bound = op.txn.query_one(sql, &[id]).await?.map_or(0, |row| row.int(0));
-        if bound > 0 {
-            return Err(faults::segment_in_use(record.id(), &format!("{bound} port(s) are bound to it")));
+        let on_it = "ports.id IN (SELECT port_id FROM ml2_port_binding_levels WHERE segment_id = ?)";
+        let bound = op.find("port", Condition::new(on_it, vec![id])).await?;
+        // Ports that the server made for its DHCP agents go along.
+        if bound.iter().any(|port| port.text("device_owner") != "network:dhcp") {
+            let why = format!("{} port(s) are bound to it", bound.len());
+            return Err(faults::segment_in_use(record.id(), &why));
+        }
+        for port in &bound {
+            op.delete("port", port).await?;
         }
         for segment in segments::of_network_with_dynamic(op, record.text("network_id")).await? {
             if segment.id == record.id() {

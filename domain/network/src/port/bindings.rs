@@ -197,6 +197,10 @@ impl Bindings {
     async fn change(&self, op: &mut Op<'_>, port: &str, host: &str, mut wanted: Wanted) -> Result<Value, Fault> {
         let record = movable(op, port).await?;
         let old = by_host(of_port(op, port).await?, port, host)?;
+        if wanted.host.as_deref().is_some_and(|other| other != host) {
+            let why = format!("the binding is that to {host}; make another for another host");
+            return Err(Fault::bad_request(format!("Invalid input for host. Reason: {why}.")));
+        }
         wanted.host = Some(host.to_owned());
         wanted.vnic_type.get_or_insert(old.vnic_type);
         wanted.profile.get_or_insert(old.profile);
@@ -215,11 +219,31 @@ impl Bindings {
         if from.as_deref() == Some(host) {
             return Err(faults::binding_active(port, host));
         }
-        by_host(bindings, port, host)?;
-        let sql = "UPDATE ml2_port_bindings SET status = ? WHERE port_id = ? AND status = 'ACTIVE'";
-        op.txn.execute(sql, &["INACTIVE".into(), port.into()]).await?;
-        let sql = "UPDATE ml2_port_bindings SET status = ? WHERE port_id = ? AND host = ?";
-        op.txn.execute(sql, &["ACTIVE".into(), port.into(), host.into()]).await?;
+        let next = by_host(bindings, port, host)?;
+        let lost = || Fault::retry(format!("another request activates a binding of port {port}"));
+        if let Some(from) = &from {
+            // The host that the port leaves has nothing to wire any more, and its segment is free to go.
+            let sql = "UPDATE ml2_port_bindings SET status = ?, vif_type = ?, vif_details = ? \
+                       WHERE port_id = ? AND host = ? AND status = 'ACTIVE'";
+            let args = ["INACTIVE".into(), binding::UNBOUND.into(), "".into(), port.into(), from.as_str().into()];
+            if op.txn.execute(sql, &args).await? == 0 {
+                return Err(lost());
+            }
+            let sql = "DELETE FROM ml2_port_binding_levels WHERE port_id = ? AND host = ?";
+            op.txn.execute(sql, &[port.into(), from.as_str().into()]).await?;
+        }
+        if next.vif_type == binding::UNBOUND && !host.is_empty() {
+            // The port comes back to a host that it left before.
+            let wanted =
+                Wanted { host: Some(host.to_owned()), vnic_type: Some(next.vnic_type), profile: Some(next.profile) };
+            binding::remove(op, port, host).await?;
+            self.bind(op, &record, &wanted, "ACTIVE").await?;
+        } else {
+            let sql = "UPDATE ml2_port_bindings SET status = ? WHERE port_id = ? AND host = ? AND status = 'INACTIVE'";
+            if op.txn.execute(sql, &["ACTIVE".into(), port.into(), host.into()]).await? == 0 {
+                return Err(lost());
+            }
+        }
         self.settle(op, &record).await?;
         self.moves.moved(op, &record, from.as_deref().unwrap_or_default(), host).await?;
         // The reference leaves out the usual key here.

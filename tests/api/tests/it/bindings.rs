@@ -41,6 +41,7 @@ fn a_port_moves_between_hosts() {
 
     let profile = nova.put(&format!("{bindings}/cmp2"), json!({"binding": {"profile": {"a": "b"}}}));
     assert_eq!(profile.expect(200).json()["binding"]["profile"], json!({"a": "b"}));
+    nova.put(&format!("{bindings}/cmp2"), on("cmp1")).fault(400, "HTTPBadRequest");
 
     nova.put(&format!("{bindings}/nowhere/activate"), json!({})).fault(404, "PortBindingNotFound");
     let sent = server.sent_by(|| {
@@ -52,7 +53,16 @@ fn a_port_moves_between_hosts() {
     nova.put(&format!("{bindings}/cmp2/activate"), json!({})).fault(409, "PortBindingAlreadyActive");
     let moved = api.read(&port);
     assert_eq!((moved.text("binding:host_id"), moved.text("status")), ("cmp2", "DOWN"));
-    assert_eq!(shown("cmp1")["status"], "INACTIVE");
+    assert_eq!((&shown("cmp1")["status"], &shown("cmp1")["vif_type"]), (&json!("INACTIVE"), &json!("unbound")));
+    let levels = "SELECT COUNT(*) FROM ml2_port_binding_levels WHERE host = 'cmp1'";
+    assert_eq!(server.count(levels), 0);
+
+    // The migration is taken back.
+    nova.put(&format!("{bindings}/cmp1/activate"), json!({})).expect(200);
+    assert_eq!((&shown("cmp1")["status"], &shown("cmp1")["vif_type"]), (&json!("ACTIVE"), &json!("ovs")));
+    assert_eq!(server.count(levels), 1);
+    assert_eq!(shown("cmp2")["profile"], json!({"a": "b"}));
+    nova.put(&format!("{bindings}/cmp2/activate"), json!({})).expect(200);
 
     nova.send("DELETE", &format!("/v2.0/{bindings}/cmp1"), "").expect(204);
     nova.send("DELETE", &format!("/v2.0/{bindings}/cmp1"), "").fault(404, "PortBindingNotFound");

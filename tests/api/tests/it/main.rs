@@ -5,5 +5,6 @@ mod conventions;
 mod dhcp;
 mod networks;
 mod ports;
+mod segment_ranges;
 mod segments;
 mod subnets;
