@@ -19,6 +19,7 @@ pub static OPTIONS: &[config::Options] = &[server::OPTIONS, dhcp::OPTIONS, linux
 pub const DEFAULTS: &str = "\
 [DEFAULT]
 interface_driver = linuxbridge
+auth_strategy = noauth
 [ml2]
 type_drivers = flat,vlan,vxlan,gre,geneve,local
 tenant_network_types = vxlan

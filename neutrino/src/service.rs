@@ -16,7 +16,6 @@ const FOREIGN: &[&str] = &[
     "oslo_messaging_rabbit",
     "oslo_messaging_notifications",
     "oslo_policy",
-    "keystone_authtoken",
     "nova",
     "placement",
     "cors",

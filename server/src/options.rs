@@ -228,6 +228,7 @@ pub struct Setup {
     pub segment_ranges: bool,
     pub mechanisms: Vec<String>,
     pub quotas: Limits,
+    pub auth: crate::auth::Settings,
 }
 
 fn count(value: i64) -> usize {
@@ -331,6 +332,7 @@ impl Setup {
             segment_ranges: config.get(&SERVICE_PLUGINS)?.iter().any(|name| SEGMENT_RANGES.contains(&name.as_str())),
             mechanisms: config.get(&MECHANISMS)?,
             quotas,
+            auth: crate::auth::Settings::read(config)?,
         })
     }
 }

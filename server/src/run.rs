@@ -7,7 +7,6 @@ use std::time::Duration;
 use agents::dhcp::Failover;
 use anyhow::Context as _;
 use axum::routing::get;
-use identity::Noauth;
 use messaging::{Bus, Dispatcher, ListenOptions, Listener as RpcListener, Target};
 use metrics_exporter_prometheus::{PrometheusBuilder, PrometheusHandle};
 use rest::{Listener, Rest};
@@ -67,7 +66,7 @@ impl Server {
         let failover = Failover { system: wired.system.clone(), news: wired.dhcp_news.clone() };
         let failover = tokio::spawn(failover.run());
 
-        let rest = Rest::new(wired.system.clone(), Arc::new(Noauth), setup.rest.clone())?;
+        let rest = Rest::new(wired.system.clone(), setup.auth.authenticator(&setup.bind)?, setup.rest.clone())?;
         let limits = setup.limits.clone();
         let mut router = rest.router();
         if let Some(metrics) = metrics {

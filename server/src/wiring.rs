@@ -36,6 +36,7 @@ use security::template::{DEFAULT_SECURITY_GROUP_RULE, Templates};
 use store::Store;
 
 use crate::Setup;
+use crate::auth::Strategy;
 use crate::rules::RULES;
 
 /// Attributes that one domain adds to another's resource.
@@ -139,9 +140,11 @@ pub async fn wire(setup: &Setup, store: Store, bus: &Bus) -> anyhow::Result<Wire
         Arc::new(zones::Zones { settings: setup.agents.clone() }),
         Arc::new(tag::Api::of(&system)),
         Arc::new(quota::Api { quotas: quotas.clone() }),
-        // Until there is an identity service.
-        Arc::new(crate::projects::Projects),
     ];
+    if setup.auth.strategy() != Strategy::Keystone {
+        // There is no identity service that a client could ask for projects.
+        system.actions.push(Arc::new(crate::projects::Projects));
+    }
     system.quota = Some(quotas);
     for extension in [
         standard::EXTENSIONS,

@@ -1,5 +1,6 @@
 use async_trait::async_trait;
 use http::HeaderMap;
+use http::request::Parts;
 use policy::Context;
 
 use crate::{Authenticator, MAX_NAME, Refusal};
@@ -34,7 +35,8 @@ fn header<'a>(headers: &'a HeaderMap, names: [&str; 2]) -> Result<Option<&'a str
 
 #[async_trait]
 impl Authenticator for Noauth {
-    async fn authenticate(&self, headers: &HeaderMap) -> Result<Context, Refusal> {
+    async fn authenticate(&self, request: &Parts) -> Result<Context, Refusal> {
+        let headers = &request.headers;
         let project = header(headers, ["X-Project-Id", "X-Tenant-Id"])?;
         let project_id = project.unwrap_or(ADMIN).to_owned();
         let project_name = header(headers, ["X-Project-Name", "X-Tenant-Name"])?.unwrap_or(&project_id).to_owned();

@@ -12,10 +12,28 @@ pub struct Context {
     pub is_admin: bool,
     /// `all` for tokens of system scope.
     pub system_scope: Option<String>,
+    /// The domain of a token of domain scope.
+    pub domain_id: Option<String>,
+    pub user_domain_id: Option<String>,
+    pub project_domain_id: Option<String>,
+    /// Whether the project is that of the cloud's administrators. None where there is no such project, which counts as yes.
+    pub is_admin_project: Option<bool>,
+    /// The service that passes a user's request on, if it proved who it is.
+    pub service: Option<Box<Service>>,
     /// `req-<uuid>`, made here for each request.
     pub request_id: String,
     /// The id that the caller sent, if any.
     pub global_request_id: Option<String>,
+}
+
+/// A service of the cloud that acts for a user, by a token of its own.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Service {
+    pub user_id: String,
+    pub user_domain_id: Option<String>,
+    pub project_id: Option<String>,
+    pub project_domain_id: Option<String>,
+    pub roles: Vec<String>,
 }
 
 impl Context {

@@ -8,7 +8,7 @@ pub mod check;
 mod context;
 mod enforcer;
 
-pub use context::Context;
+pub use context::{Context, Service};
 pub use enforcer::Enforcer;
 
 use schema::{Record, Value};

@@ -1,6 +1,7 @@
 //! Who asks, by the server's [`identity::Authenticator`].
 
-use axum::http::{HeaderMap, HeaderName, HeaderValue, StatusCode, header};
+use axum::http::request::Parts;
+use axum::http::{HeaderName, HeaderValue, StatusCode, header};
 use axum::response::{IntoResponse, Response};
 use identity::Refusal;
 use policy::Context;
@@ -11,8 +12,8 @@ use crate::request_id::Ids;
 use crate::rest::Inner;
 
 /// The context that the request runs under, or the answer that turns it away.
-pub async fn identify(inner: &Inner, headers: &HeaderMap, ids: &Ids) -> Result<Context, Box<Response>> {
-    match inner.authenticator.authenticate(headers).await {
+pub async fn identify(inner: &Inner, parts: &Parts, ids: &Ids) -> Result<Context, Box<Response>> {
+    match inner.authenticator.authenticate(parts).await {
         Ok(mut context) => {
             context.request_id.clone_from(&ids.request);
             context.global_request_id.clone_from(&ids.global);

@@ -50,7 +50,7 @@ async fn answer(inner: &Arc<Inner>, parts: &Parts, body: Body, ids: &Ids, route:
     }
     let below = path.strip_prefix(ROOT).filter(|rest| rest.is_empty() || rest.starts_with('/'));
     let Some(below) = below else { return respond(&fault::not_found()) };
-    let context = match caller::identify(inner, &parts.headers, ids).await {
+    let context = match caller::identify(inner, parts, ids).await {
         Ok(context) => context,
         Err(response) => return *response,
     };

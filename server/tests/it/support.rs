@@ -48,7 +48,12 @@ impl Answer {
 impl TestServer {
     /// With this text as its configuration file.
     pub async fn start(options: &str) -> TestServer {
-        let config = config::Loader::new().declare(OPTIONS).text("neutron.conf", options).load().unwrap();
+        let config = config::Loader::new()
+            .declare(OPTIONS)
+            .text("who asks", "[DEFAULT]\nauth_strategy = noauth\n")
+            .text("neutron.conf", options)
+            .load()
+            .unwrap();
         let setup = Setup::read(&config).unwrap();
         let store = Store::private().await.unwrap();
         store::migrate::upgrade(&store, migrations::ALL).await.unwrap();

@@ -52,7 +52,7 @@ impl Process {
         std::fs::create_dir_all(&directory)?;
         let file = directory.join("neutron.conf");
         let text = format!(
-            "[DEFAULT]\nstate_path = {}\n[ml2]\ntype_drivers = vxlan,flat,vlan,local\ntenant_network_types = vxlan\n\
+            "[DEFAULT]\nstate_path = {}\nauth_strategy = noauth\n[ml2]\ntype_drivers = vxlan,flat,vlan,local\ntenant_network_types = vxlan\n\
              mechanism_drivers = linuxbridge,l2population\n[ml2_type_vxlan]\nvni_ranges = 1:1000\n[quotas]\nquota_port = -1\n\
              quota_network = -1\nquota_subnet = -1\n",
             directory.display()

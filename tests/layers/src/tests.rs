@@ -68,7 +68,9 @@ const HOMES: &[(&str, &[&str])] = &[
     ("sqlx", &["engine/store"]),
     ("sea-query", &["engine/store"]),
     ("axum", &["engine/rest", "engine/identity", "server"]),
-    ("hyper", &["engine/rest"]),
+    ("hyper", &["engine/rest", "engine/identity"]),
+    ("reqwest", &["engine/identity"]),
+    ("saphyr", &["engine/policy"]),
     ("lapin", &["engine/messaging"]),
     ("netlink-packet-core", &["host/*"]),
     ("netlink-packet-route", &["host/*"]),
@@ -84,6 +86,7 @@ const NOUNS: &[&str] =
 /// Words that mean something else there: path, word, why.
 const WORD_EXCEPTIONS: &[(&str, &str, &str)] = &[
     ("engine/config/src/opt.rs", "port", "a TCP port"),
+    ("engine/identity/src/keystone/client.rs", "agent", "the user agent of HTTP"),
     ("engine/rest/src/", "router", "axum's name of what answers requests"),
     ("engine/rest/src/", "segment", "a part of a path"),
     ("engine/rest/src/if_match.rs", "tags", "entity tags of HTTP"),

@@ -208,8 +208,8 @@ struct Nobody;
 
 #[async_trait::async_trait]
 impl Authenticator for Nobody {
-    async fn authenticate(&self, headers: &axum::http::HeaderMap) -> Result<policy::Context, Refusal> {
-        match headers.get("x-auth-token").and_then(|token| token.to_str().ok()) {
+    async fn authenticate(&self, request: &axum::http::request::Parts) -> Result<policy::Context, Refusal> {
+        match request.headers.get("x-auth-token").and_then(|token| token.to_str().ok()) {
             None => {
                 Err(Refusal::Unauthorized { challenge: Some("Keystone uri=\"http://identity.example.test\"".into()) })
             }
