@@ -10,7 +10,7 @@ use axum::routing::get;
 use messaging::{Bus, Dispatcher, ListenOptions, Listener as RpcListener, Target};
 use metrics_exporter_prometheus::{PrometheusBuilder, PrometheusHandle};
 use rest::{Listener, Rest};
-use rpc::{dhcp, l2, state, topics};
+use rpc::{dhcp, l2, security_groups, state, topics};
 use store::Store;
 use tokio::sync::oneshot;
 
@@ -111,7 +111,8 @@ impl Server {
 async fn serve_rpc(wired: &Wired, bus: &Bus) -> anyhow::Result<Vec<RpcListener>> {
     let plugin = Dispatcher::new()
         .with(Arc::new(dhcp::DhcpPluginEndpoint(wired.dhcp.clone())))
-        .with(Arc::new(l2::L2PluginEndpoint(wired.l2.clone())));
+        .with(Arc::new(l2::L2PluginEndpoint(wired.l2.clone())))
+        .with(Arc::new(security_groups::SecurityGroupPluginEndpoint(wired.filters.clone())));
     let reports = Dispatcher::new().with(Arc::new(state::StatePluginEndpoint(wired.reports.clone())));
     let host = "server";
     let mut listeners = Vec::new();

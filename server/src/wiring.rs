@@ -7,7 +7,7 @@ use admin::quota::{self, Quotas};
 use admin::tag;
 use agents::agent::{AGENT, Agents, Reports};
 use agents::dhcp::{HostedNetworks, Scheduler};
-use agents::{dhcp, l2, zones};
+use agents::{dhcp, l2, security as filters, zones};
 use anyhow::Context as _;
 use messaging::Bus;
 use network::address_scope::{ADDRESS_SCOPE, AddressScopes, NetworkScopes, ON_NETWORK};
@@ -26,6 +26,7 @@ use policy::Enforcer;
 use resource::{Behaviour, Entity, System, is_last_attempt};
 use rpc::dhcp::DhcpNotifier;
 use rpc::l2::{L2Notifier, TunnelNotifier};
+use rpc::security_groups::SecurityGroupNotifier;
 use schema::{Extend, Fault, Model, Resource};
 use security::address_group::{ADDRESS_GROUP, AddressActions, AddressGroups};
 use security::group::{DefaultGroups, Groups, SECURITY_GROUP};
@@ -51,6 +52,7 @@ pub struct Wired {
     pub dhcp: Arc<dhcp::Plugin>,
     pub dhcp_news: Arc<dhcp::News>,
     pub l2: Arc<l2::Plugin>,
+    pub filters: Arc<filters::Plugin>,
 }
 
 fn entity(resource: &'static Resource, mut behaviours: Vec<Arc<dyn Behaviour>>) -> anyhow::Result<Entity> {
@@ -92,6 +94,8 @@ pub async fn wire(setup: &Setup, store: Store, bus: &Bus) -> anyhow::Result<Wire
     let dhcp_news = |of| Arc::new(dhcp::News { scheduler: scheduler.clone(), notifier: dhcp_notifier.clone(), of });
     let l2_notifier = Arc::new(L2Notifier::new(bus.clone()));
     let l2_news = |of| Arc::new(l2::News { notifier: l2_notifier.clone(), of });
+    let filter_notifier = Arc::new(SecurityGroupNotifier::new(bus.clone()));
+    let filter_news = |of| Arc::new(filters::News { notifier: filter_notifier.clone(), of });
     let ports = Arc::new(Ports { ml2: ml2.clone(), ipam: ipam.clone() });
 
     let policy = Enforcer::new(RULES.iter().copied())?;
@@ -118,13 +122,20 @@ pub async fn wire(setup: &Setup, store: Store, bus: &Bus) -> anyhow::Result<Wire
     system.add(entity(&ADDRESS_SCOPE, vec![Arc::new(AddressScopes)])?);
     system.add(entity(
         &PORT,
-        vec![ports.clone(), Arc::new(PortGroups), dhcp_news(dhcp::Of::Ports), l2_news(l2::Of::Ports)],
+        vec![
+            ports.clone(),
+            Arc::new(PortGroups),
+            dhcp_news(dhcp::Of::Ports),
+            filter_news(filters::Of::Ports),
+            l2_news(l2::Of::Ports),
+        ],
     )?);
-    system.add(entity(&SECURITY_GROUP, vec![Arc::new(Groups)])?);
-    system.add(entity(&SECURITY_GROUP_RULE, vec![Arc::new(Rules)])?);
+    // The news first: they look at rules that go with a group.
+    system.add(entity(&SECURITY_GROUP, vec![filter_news(filters::Of::Groups), Arc::new(Groups)])?);
+    system.add(entity(&SECURITY_GROUP_RULE, vec![Arc::new(Rules), filter_news(filters::Of::Rules)])?);
     system.add(entity(&DEFAULT_SECURITY_GROUP_RULE, vec![Arc::new(Templates)])?);
     system.add(entity(&DEFAULT_STATEFULNESS, vec![Arc::new(Statefulness)])?);
-    system.add(entity(&ADDRESS_GROUP, vec![Arc::new(AddressGroups)])?);
+    system.add(entity(&ADDRESS_GROUP, vec![Arc::new(AddressGroups), filter_news(filters::Of::AddressGroups)])?);
     system.add(entity(
         &AGENT,
         vec![Arc::new(Agents { settings: setup.agents.clone(), notifier: dhcp_notifier.clone() })],
@@ -177,6 +188,7 @@ pub async fn wire(setup: &Setup, store: Store, bus: &Bus) -> anyhow::Result<Wire
             started: chrono::Utc::now().naive_utc(),
         }),
         dhcp: Arc::new(dhcp::Plugin { system: system.clone(), scheduler }),
+        filters: Arc::new(filters::Plugin { system: system.clone() }),
         dhcp_news: moves,
         l2: Arc::new(l2::Plugin { system: system.clone(), tunnels: TunnelNotifier::new(bus.clone()), refresh: l2pop }),
         ports,

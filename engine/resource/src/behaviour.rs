@@ -10,7 +10,7 @@ use crate::{Condition, Op, Query, System};
 /// What must happen after the commit is put into the outbox with [`store::Txn::after_commit`].
 ///
 /// A create runs `creating_all` once; then, for each object: `creating` (all) → rows are inserted → `inserted` (all) → the object is loaded as a read would
-/// → `created` (all). An update: `updating` → rows are changed → `updated`. A delete: `deleting` → rows are removed → `deleted`.
+/// → `created` (all); in the end `created_all`. An update: `updating` → rows are changed → `updated`. A delete: `deleting` → rows are removed → `deleted`.
 #[async_trait]
 pub trait Behaviour: Send + Sync {
     /// What must be there before a list is read, in a transaction of its own. A list that finds it there should cost one statement here.
@@ -40,6 +40,12 @@ pub trait Behaviour: Send + Sync {
     /// Reacts to the finished object. It is as a read would show it to an administrator.
     async fn created(&self, op: &mut Op<'_>, record: &Record) -> Result<(), Fault> {
         let _ = (op, record);
+        Ok(())
+    }
+
+    /// Reacts to all objects of one request at once, after `created` of each.
+    async fn created_all(&self, op: &mut Op<'_>, records: &[Record]) -> Result<(), Fault> {
+        let _ = (op, records);
         Ok(())
     }
 

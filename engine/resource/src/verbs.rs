@@ -209,6 +209,9 @@ pub(crate) async fn create_in_txn(
             behaviour.created(op, record).await?;
         }
     }
+    for behaviour in &entity.behaviours {
+        behaviour.created_all(op, &records).await?;
+    }
     Ok(records)
 }
 

@@ -16,7 +16,10 @@ pub struct Created {
 pub fn to_create(model: &Arc<Model>, body: Option<Value>) -> Result<Created, Fault> {
     let resource = model.resource;
     let mut body = object(body, resource.name)?;
-    let Some(several) = body.remove(resource.plural) else {
+    // A word without a plural stands for both; then it is the value that tells.
+    let plural = body.get(resource.plural).is_some_and(|value| resource.name != resource.plural || value.is_array());
+    let several = if plural { body.remove(resource.plural) } else { None };
+    let Some(several) = several else {
         let one = single(&mut body, resource.name)?;
         return Ok(Created { objects: vec![body::create(model, one)?], bulk: false });
     };
@@ -41,7 +44,7 @@ pub fn to_create(model: &Arc<Model>, body: Option<Value>) -> Result<Created, Fau
 pub fn to_update(model: &Arc<Model>, body: Option<Value>) -> Result<Given, Fault> {
     let resource = model.resource;
     let mut body = object(body, resource.name)?;
-    if body.contains_key(resource.plural) {
+    if resource.name != resource.plural && body.contains_key(resource.plural) {
         return Err(Fault::bad_request("Bulk operation not supported: update one object at a time."));
     }
     body::update(model, single(&mut body, resource.name)?)

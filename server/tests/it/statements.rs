@@ -17,6 +17,8 @@ vni_ranges = 1:100000
 quota_network = 100000
 quota_subnet = 100000
 quota_port = 100000
+quota_security_group = 100000
+quota_security_group_rule = 100000
 ";
 
 /// Statements by request.
@@ -59,6 +61,10 @@ impl Bench {
         let subnet =
             member.make("subnet", json!({"network_id": network, "ip_version": 4, "cidr": "172.16.0.0/16"})).await;
         let subnet = subnet["id"].as_str().unwrap().to_owned();
+        let groups = (0..rows.saturating_sub(1)).map(|i| json!({"name": format!("g{i}")}));
+        member.make_all_at("/security-groups", "security_group", groups).await;
+        let addresses = (0..rows).map(|i| json!({"name": format!("a{i}"), "addresses": ["192.0.2.0/24"]}));
+        member.make_all_at("/address-groups", "address_group", addresses).await;
         let admin = server.admin();
         let ports = (0..rows).map(|i| {
             json!({"network_id": network, "name": format!("p{i}"), "project_id": "p1", "binding:host_id": "h1",
@@ -82,6 +88,12 @@ impl Bench {
             ("list ports, two fields", &admin, "/ports?fields=id&fields=status"),
             ("list ports by tag", &member, "/ports?not-tags=x&sort_key=name&sort_dir=desc"),
             ("list subnetpools", &member, "/subnetpools"),
+            ("list security groups", &member, "/security-groups"),
+            ("list security groups as admin", &admin, "/security-groups"),
+            ("list security groups, two fields", &admin, "/security-groups?fields=id&fields=name"),
+            ("list security group rules", &member, "/security-group-rules"),
+            ("list address groups", &member, "/address-groups"),
+            ("list default rules", &member, "/default-security-group-rules"),
             ("list agents", &admin, "/agents"),
             ("list quotas", &admin, "/quotas"),
             ("list availability zones", &member, "/availability_zones"),
@@ -91,8 +103,11 @@ impl Bench {
             counts.insert(name, statements);
             // All of them, in one answer.
             let collection = path.trim_start_matches('/').split('?').next().unwrap();
-            if matches!(collection, "networks" | "subnets" | "ports") {
-                assert_eq!(body[collection].as_array().unwrap().len(), self.rows, "{path}");
+            if matches!(collection, "networks" | "subnets" | "ports" | "address-groups")
+                || name == "list security groups"
+            {
+                let collection = collection.replace('-', "_");
+                assert_eq!(body[&collection].as_array().unwrap().len(), self.rows, "{path}");
             }
         }
         counts
@@ -138,6 +153,17 @@ impl Bench {
             json!({"port": {"network_id": self.network, "binding:host_id": "h2", "device_owner": "compute:nova"}});
         let (statements, made) = count(server, &admin, "POST", "/ports", Some(body)).await;
         note("create bound port", statements);
+        let body = json!({"security_group": {"name": "x"}});
+        let (statements, group) = count(server, &member, "POST", "/security-groups", Some(body)).await;
+        note("create security group", statements);
+        let group = group["security_group"]["id"].clone();
+        let body = json!({"security_group_rule": {"security_group_id": group, "direction": "ingress"}});
+        let (statements, rule) = count(server, &member, "POST", "/security-group-rules", Some(body)).await;
+        note("create security group rule", statements);
+        let rule = format!("/security-group-rules/{}", rule["security_group_rule"]["id"].as_str().unwrap());
+        note("delete security group rule", count(server, &member, "DELETE", &rule, None).await.0);
+        let group = format!("/security-groups/{}", group.as_str().unwrap());
+        note("delete security group", count(server, &member, "DELETE", &group, None).await.0);
         let port = format!("/ports/{}", made["port"]["id"].as_str().unwrap());
         note("delete bound port", count(server, &admin, "DELETE", &port, None).await.0);
         counts

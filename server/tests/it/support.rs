@@ -7,7 +7,7 @@ use axum::body::Body;
 use axum::http::{Method, Request, StatusCode};
 use http_body_util::BodyExt;
 use identity::Noauth;
-use messaging::{Bus, InProcess};
+use messaging::{Bus, FakeBus};
 use rest::{Options, Rest};
 use serde_json::{Value, json};
 use server::wiring::{Wired, wire};
@@ -17,6 +17,8 @@ use tower::ServiceExt;
 
 pub struct TestServer {
     pub wired: Wired,
+    /// Hears what is sent.
+    pub bus: Arc<FakeBus>,
     router: Router,
     roles: &'static str,
     project: String,
@@ -57,10 +59,10 @@ impl TestServer {
         let setup = Setup::read(&config).unwrap();
         let store = Store::private().await.unwrap();
         store::migrate::upgrade(&store, migrations::ALL).await.unwrap();
-        let bus: Bus = Arc::new(InProcess::new());
-        let wired = wire(&setup, store, &bus).await.unwrap();
+        let bus = Arc::new(FakeBus::new());
+        let wired = wire(&setup, store, &(bus.clone() as Bus)).await.unwrap();
         let rest = Rest::new(wired.system.clone(), Arc::new(Noauth), Options::default()).unwrap();
-        TestServer { wired, router: rest.router(), roles: "admin", project: "admin".into() }
+        TestServer { wired, bus, router: rest.router(), roles: "admin", project: "admin".into() }
     }
 
     /// The same server, asked by a member of a project.
@@ -165,9 +167,14 @@ impl As<'_> {
 
     /// Makes many, a hundred with each request.
     pub async fn make_all(&self, name: &str, bodies: impl Iterator<Item = Value>) {
+        self.make_all_at(&format!("/{name}s"), name, bodies).await;
+    }
+
+    /// The same, where the path is not the plural.
+    pub async fn make_all_at(&self, path: &str, name: &str, bodies: impl Iterator<Item = Value>) {
         let bodies: Vec<Value> = bodies.collect();
         for chunk in bodies.chunks(100) {
-            self.post(&format!("/{name}s"), json!({format!("{name}s"): chunk})).await.expect(201);
+            self.post(path, json!({format!("{name}s"): chunk})).await.expect(201);
         }
     }
 }

@@ -8,3 +8,5 @@ mod plugin;
 
 pub use notify::{News, Of};
 pub use plugin::{Plugin, Refresh};
+
+pub(crate) use details::ports as ports_of;

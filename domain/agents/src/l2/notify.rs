@@ -24,11 +24,12 @@ pub enum Of {
 }
 
 /// Attributes of a port that an agent acts on.
-const WIRED: [&str; 7] = [
+const WIRED: [&str; 8] = [
     "admin_state_up",
     "binding:host_id",
     "binding:vif_type",
     "port_security_enabled",
+    "security_groups",
     "allowed_address_pairs",
     "fixed_ips",
     "mac_address",
