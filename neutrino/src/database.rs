@@ -28,8 +28,8 @@ pub fn run(args: Args) -> anyhow::Result<()> {
     crate::service::block_on(async {
         let common = Common::read(&config)?;
         let setup = Setup::read(&config)?;
-        let url = server::database_url(&setup, &common.state_path)?;
-        let store = Store::open(store::Options::new(url)).await.context("the database cannot be opened")?;
+        let options = server::store_options(&setup, &common.state_path)?;
+        let store = Store::open(options).await.context("[database] connection")?;
         match &args.verb {
             Verb::Upgrade(_) => {
                 let applied = store::migrate::upgrade(&store, migrations::ALL).await?;

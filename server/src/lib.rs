@@ -2,6 +2,7 @@
 //! ([`Server`]) with the options of the configuration ([`Setup`]).
 
 pub mod auth;
+pub mod database;
 pub mod options;
 mod projects;
 mod rules;
@@ -9,11 +10,12 @@ mod run;
 pub mod wiring;
 
 pub use options::Setup;
-pub use run::{Server, database_url, open_store};
+pub use run::{Server, open_store, store_options};
 
 /// All options that the server reads.
-pub static OPTIONS: config::Options =
-    &joined::<{ options::OPTIONS.len() + auth::OPTIONS.len() }>(&[options::OPTIONS, auth::OPTIONS]);
+pub static OPTIONS: config::Options = &joined::<
+    { options::OPTIONS.len() + auth::OPTIONS.len() + database::OPTIONS.len() },
+>(&[options::OPTIONS, auth::OPTIONS, database::OPTIONS]);
 
 const fn joined<const N: usize>(lists: &[config::Options]) -> [&'static dyn config::Declared; N] {
     let mut all = [lists[0][0]; N];

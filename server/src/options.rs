@@ -16,11 +16,6 @@ pub static BIND_HOST: Opt<String> =
     Opt::host_address("DEFAULT", "bind_host").default("127.0.0.1").help("Address that the API listens on.");
 pub static BIND_PORT: Opt<u16> =
     Opt::tcp_port("DEFAULT", "bind_port").default("9696").help("TCP port that the API listens on.");
-static CONNECTION: Opt<Option<String>> = Opt::str("database", "connection")
-    .deprecated(&[("DEFAULT", "sql_connection"), ("sql", "connection")])
-    .secret()
-    .help("URL of the database. Without it, a file under state_path.")
-    .optional();
 static DNS_DOMAIN: Opt<String> =
     Opt::str("DEFAULT", "dns_domain").default("openstacklocal").help("Domain of the names of ports.");
 static BASE_MAC: Opt<String> =
@@ -161,7 +156,6 @@ static QUOTAS: &[(&str, &Opt<i64>)] = &[
 pub static OPTIONS: Options = &[
     &BIND_HOST,
     &BIND_PORT,
-    &CONNECTION,
     &DNS_DOMAIN,
     &BASE_MAC,
     &GLOBAL_MTU,
@@ -217,8 +211,8 @@ pub static OPTIONS: Options = &[
 #[derive(Clone, Debug)]
 pub struct Setup {
     pub bind: String,
-    /// None: a file under the state path.
-    pub database: Option<String>,
+    /// With no URL: a file under the state path.
+    pub database: store::Options,
     pub rest: rest::Options,
     pub limits: rest::Limits,
     pub network: Arc<network::settings::Settings>,
@@ -323,7 +317,7 @@ impl Setup {
         let host = if host.contains(':') && !host.starts_with('[') { format!("[{host}]") } else { host };
         Ok(Setup {
             bind: format!("{host}:{}", config.get(&BIND_PORT)?),
-            database: config.get(&CONNECTION)?.filter(|url| !url.is_empty()),
+            database: crate::database::read(config)?,
             rest,
             limits,
             network: Arc::new(network),

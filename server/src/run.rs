@@ -34,20 +34,20 @@ pub struct Server {
     rest: Rest,
 }
 
-/// The database's URL: that of the setup, or a file under the state path.
-pub fn database_url(setup: &Setup, state_path: &Path) -> anyhow::Result<String> {
-    if let Some(url) = &setup.database {
-        return Ok(url.clone());
+/// The database of the setup, or a file under the state path.
+pub fn store_options(setup: &Setup, state_path: &Path) -> anyhow::Result<store::Options> {
+    let mut options = setup.database.clone();
+    if options.url.is_empty() {
+        std::fs::create_dir_all(state_path).with_context(|| format!("state_path {}", state_path.display()))?;
+        let path = std::path::absolute(state_path.join("neutrino.sqlite"))?;
+        options.url = format!("sqlite:///{}", path.display());
     }
-    std::fs::create_dir_all(state_path).with_context(|| format!("state_path {}", state_path.display()))?;
-    let path = std::path::absolute(state_path.join("neutrino.sqlite"))?;
-    Ok(format!("sqlite:///{}", path.display()))
+    Ok(options)
 }
 
 /// Opens the database of the setup, and brings it to the current schema.
 pub async fn open_store(setup: &Setup, state_path: &Path) -> anyhow::Result<Store> {
-    let url = database_url(setup, state_path)?;
-    let store = Store::open(store::Options::new(url)).await.context("the database cannot be opened")?;
+    let store = Store::open(store_options(setup, state_path)?).await.context("[database] connection")?;
     store::migrate::upgrade(&store, migrations::ALL).await.context("the database cannot be brought to this schema")?;
     Ok(store)
 }

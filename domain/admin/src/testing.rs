@@ -107,6 +107,8 @@ pub struct Lab {
     pub system: Arc<System>,
     pub quotas: Arc<Quotas>,
     pub actions: [Arc<dyn Action>; 2],
+    /// Dropped last: nothing is connected to it any more.
+    pub _database: Option<testkit::database::Database>,
 }
 
 /// Somebody who sends requests.
@@ -120,7 +122,14 @@ impl Lab {
         Lab::with(Options::default(), limits).await
     }
 
-    pub async fn with(options: Options, limits: Limits) -> Lab {
+    pub async fn with(mut options: Options, limits: Limits) -> Lab {
+        let database = if options.url == "sqlite://" { testkit::database::fresh_chosen() } else { None };
+        if let Some(database) = &database {
+            options.url = database.url();
+            // Statements that make tables end transactions on some servers: a fault in between would leave half of them.
+            let plain = Store::open(Options::new(database.url())).await.unwrap();
+            store::migrate::upgrade(&plain, migrations::ALL).await.unwrap();
+        }
         let store = Store::open(options).await.unwrap();
         // With injected faults it may take a few attempts.
         let mut upgraded = store::migrate::upgrade(&store, migrations::ALL).await;
@@ -131,7 +140,9 @@ impl Lab {
             upgraded = store::migrate::upgrade(&store, migrations::ALL).await;
         }
         upgraded.unwrap();
-        Lab::on(store, limits)
+        let mut lab = Lab::on(store, limits);
+        lab._database = database;
+        lab
     }
 
     /// Another server on the same database.
@@ -148,7 +159,7 @@ impl Lab {
         system.quota = Some(quotas.clone());
         let actions: [Arc<dyn Action>; 2] =
             [Arc::new(tag::Api::of(&system)), Arc::new(quota::Api { quotas: quotas.clone() })];
-        Lab { system: Arc::new(system), quotas, actions }
+        Lab { system: Arc::new(system), quotas, actions, _database: None }
     }
 
     /// As a new process would start on the database.

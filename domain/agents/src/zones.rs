@@ -83,11 +83,11 @@ impl Action for Zones {
             return Err(Fault::forbidden("get_availability_zone"));
         }
         let mut txn = system.store.read().await?;
-        let sql = "SELECT agent_type, availability_zone, MAX(admin_state_up) FROM agents \
+        let sql = "SELECT agent_type, availability_zone, MAX(CASE WHEN admin_state_up = ? THEN 1 ELSE 0 END) FROM agents \
                    WHERE agent_type IN ('DHCP agent', 'L3 agent') AND availability_zone IS NOT NULL \
                    GROUP BY agent_type, availability_zone ORDER BY agent_type, availability_zone";
         let mut zones = Vec::new();
-        for row in txn.query(sql, &[]).await? {
+        for row in txn.query(sql, &[true.into()]).await? {
             let resource = if row.text(0) == "DHCP agent" { "network" } else { "router" };
             let state = if row.bool(2) { "available" } else { "unavailable" };
             zones.push(json!({"state": state, "name": row.text(1), "resource": resource}));

@@ -92,6 +92,8 @@ impl Behaviour for Listener {
 pub struct Lab {
     pub system: Arc<System>,
     heard: Arc<Mutex<Vec<String>>>,
+    /// Dropped last: nothing is connected to it any more.
+    pub _database: Option<testkit::database::Database>,
 }
 
 fn entity(resource: &'static Resource, extends: &[&'static Extend], behaviours: Vec<Arc<dyn Behaviour>>) -> Entity {
@@ -103,11 +105,20 @@ impl Lab {
         Lab::with(Options::default(), Settings::default()).await
     }
 
-    pub async fn with(options: Options, settings: Settings) -> Lab {
+    pub async fn with(mut options: Options, settings: Settings) -> Lab {
+        let database = if options.url == "sqlite://" { testkit::database::fresh_chosen() } else { None };
+        if let Some(database) = &database {
+            options.url = database.url();
+            // Statements that make tables end transactions on some servers: a fault in between would leave half of them.
+            let plain = Store::open(Options::new(database.url())).await.unwrap();
+            store::migrate::upgrade(&plain, migrations::ALL).await.unwrap();
+        }
         let store = Store::open(options).await.unwrap();
         // Injected errors of the database are met here too.
         while store::migrate::upgrade(&store, migrations::ALL).await.is_err() {}
-        Lab::on(store, settings)
+        let mut lab = Lab::on(store, settings);
+        lab._database = database;
+        lab
     }
 
     /// Another server on the same database.
@@ -127,7 +138,7 @@ impl Lab {
         system.add(entity(&PORT, &[], vec![Arc::new(Ports { ml2, ipam }), Arc::new(Listener(heard.clone()))]));
         system.add(entity(&SUBNETPOOL, &[], vec![Arc::new(SubnetPools)]));
         system.add(entity(&ADDRESS_SCOPE, &[], vec![Arc::new(AddressScopes)]));
-        Lab { system: Arc::new(system), heard }
+        Lab { system: Arc::new(system), heard, _database: None }
     }
 
     pub fn admin(&self) -> As {

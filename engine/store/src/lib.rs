@@ -20,14 +20,18 @@
 //! `backend.rs` lists the databases. Another one is a file (or directory) beside `sqlite/` with the same few methods and
 //! one line per `match`; callers do not change.
 
+mod address;
 mod backend;
 pub mod crash;
 mod error;
 mod fault;
 mod faults;
 pub mod migrate;
+mod mysql;
 mod options;
 mod outbox;
+mod pool;
+mod postgres;
 mod retry;
 mod row;
 mod sql;

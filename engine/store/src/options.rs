@@ -18,7 +18,10 @@ pub enum Synchronous {
 /// How to open a [`crate::Store`]. `Options::default()` is a private database in memory, for tests.
 #[derive(Debug, Clone)]
 pub struct Options {
-    /// `sqlite:///absolute/path`, or `sqlite://` for a private database in memory that goes with the store.
+    /// As SQLAlchemy writes it: `sqlite:///absolute/path`, or `sqlite://` for a private database in memory that goes with the
+    /// store; `mysql+pymysql://user:password@host:port/database?charset=utf8`, with `unix_socket` and `ssl_ca`, `ssl_cert`,
+    /// `ssl_key`, `ssl_check_hostname`; `postgresql://user:password@host:port/database`, with `host` (a directory of
+    /// sockets), `sslmode`, `sslrootcert`, `sslcert`, `sslkey`.
     pub url: String,
     /// Most read transactions at once; the others wait.
     pub readers: usize,
@@ -40,6 +43,22 @@ pub struct Options {
     pub statements: usize,
     /// Pages in the log that start a checkpoint.
     pub checkpoint_pages: u32,
+    /// Connections to a server that are kept: `[database] max_pool_size`.
+    pub pool_size: usize,
+    /// How many more are opened when all are busy: `[database] max_overflow`.
+    pub overflow: usize,
+    /// How long to wait for a connection when all are busy: `[database] pool_timeout`.
+    pub pool_wait: Duration,
+    /// A connection that is older is replaced: `[database] connection_recycle_time`.
+    pub recycle: Duration,
+    /// How often to try to open the first connection to a server that cannot be reached: `[database] max_retries`.
+    pub open_attempts: u32,
+    /// Between two of these attempts: `[database] retry_interval`.
+    pub open_pause: Duration,
+    /// MySQL: modes of SQL beside those that are needed here: `[database] mysql_sql_mode`.
+    pub sql_mode: String,
+    /// MySQL behind Galera: which statements wait for other nodes' writes: `[database] mysql_wsrep_sync_wait`.
+    pub wsrep_sync_wait: Option<u32>,
     /// Injected errors, for tests.
     pub faults: Option<Faults>,
 }
@@ -64,6 +83,14 @@ impl Default for Options {
             page: 2048,
             statements: 512,
             checkpoint_pages: 32_000,
+            pool_size: 5,
+            overflow: 50,
+            pool_wait: Duration::from_secs(30),
+            recycle: Duration::from_secs(3600),
+            open_attempts: 1,
+            open_pause: Duration::from_secs(10),
+            sql_mode: "TRADITIONAL".to_owned(),
+            wsrep_sync_wait: None,
             faults: None,
         }
     }

@@ -41,3 +41,40 @@ pub(crate) fn target(sql: &str) -> &str {
     let table = table.unwrap_or_default();
     table.split('(').next().unwrap_or_default().trim_matches('"')
 }
+
+/// The statements of a script, one by one; quoted text and comments may hold semicolons.
+pub(crate) fn statements(script: &str) -> impl Iterator<Item = &str> {
+    let mut rest = script;
+    std::iter::from_fn(move || {
+        loop {
+            if rest.is_empty() {
+                return None;
+            }
+            let end = end_of_statement(rest);
+            let statement = rest[..end].trim();
+            rest = rest.get(end + 1..).unwrap_or_default();
+            let only_comments = statement.lines().all(|line| line.trim().is_empty() || line.trim().starts_with("--"));
+            if !only_comments {
+                return Some(statement);
+            }
+        }
+    })
+}
+
+fn end_of_statement(text: &str) -> usize {
+    let mut quote = None;
+    let mut comment = false;
+    let bytes = text.as_bytes();
+    for (at, byte) in bytes.iter().enumerate() {
+        match (quote, byte) {
+            _ if comment => comment = *byte != b'\n',
+            (Some(open), byte) if open == *byte => quote = None,
+            (Some(_), _) => {}
+            (None, b'\'' | b'"' | b'`') => quote = Some(*byte),
+            (None, b'-') if bytes.get(at + 1) == Some(&b'-') => comment = true,
+            (None, b';') => return at,
+            _ => {}
+        }
+    }
+    text.len()
+}

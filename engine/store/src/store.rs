@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use crate::backend::Backend;
+use crate::backend::{Backend, Dialect};
 use crate::faults::{Dice, Fate};
 use crate::outbox::Outbox;
 use crate::{Error, Options, Txn};
@@ -61,6 +61,10 @@ impl Store {
     /// tell). A create that raises it by more than a constant gets slower as tables grow: tests compare differences.
     pub fn scanned(&self) -> u64 {
         self.inner.backend.scanned()
+    }
+
+    pub(crate) fn dialect(&self) -> Dialect {
+        self.inner.backend.dialect()
     }
 
     /// Waits until the outbox has run every effect of the transactions committed so far.

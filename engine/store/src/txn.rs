@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use chrono::{NaiveDateTime, Timelike, Utc};
 
-use crate::backend::Session;
+use crate::backend::{Dialect, Session};
 use crate::faults::Fate;
 use crate::outbox::Effect;
 use crate::{Error, Row, Value, sql};
@@ -83,7 +83,11 @@ impl Txn {
     pub async fn insert_if_absent(&mut self, table: &str, values: &[(&str, Value)]) -> Result<bool, Error> {
         let (mut sql, args) = insert_of(table, values);
         sql.push_str(self.session.if_absent());
-        self.run(&sql, &args).await.map(|rows| rows > 0)
+        match self.run(&sql, &args).await {
+            // Where no text says so, the refusal of the key does.
+            Err(Error::Duplicate { .. }) => Ok(false),
+            outcome => outcome.map(|rows| rows > 0),
+        }
     }
 
     /// Stores one row, or sets the columns that are not in `keys` where a row with the same `keys` (a primary or unique
@@ -162,6 +166,10 @@ impl Txn {
                 Err(Error::Lost("injected, after the commit".to_owned()))
             }
         }
+    }
+
+    pub(crate) fn dialect(&self) -> Dialect {
+        self.session.dialect()
     }
 
     /// Runs a script of a migration.

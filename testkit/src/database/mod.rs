@@ -93,6 +93,16 @@ impl Database {
 
 impl Drop for Database {
     fn drop(&mut self) {
+        if self.kind == Kind::Mariadb {
+            // A connection that is left with an open transaction would hold up the next statement.
+            let list = format!(
+                "SELECT concat('KILL ', id, ';') FROM information_schema.processlist WHERE db = '{}'",
+                self.name
+            );
+            if let Ok(found) = self.kind.client(&self.place, None, &list).run(SOON) {
+                let _ = self.kind.client(&self.place, None, &found.stdout).arg("--force").run(SOON);
+            }
+        }
         let sql = match self.kind {
             Kind::Mariadb => format!("DROP DATABASE {}", self.name),
             Kind::Postgres => format!("DROP DATABASE {} WITH (FORCE)", self.name),

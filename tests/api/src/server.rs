@@ -9,6 +9,7 @@ use rpc::state::{AgentState, Report, StateClient};
 use serde_json::{Map, Value};
 use server::Setup;
 use store::{Faults, Store};
+use testkit::database::{self, Database};
 use tokio::runtime::Runtime;
 
 /// Those of the reference whose answers were recorded; sections of a later text go over them.
@@ -41,6 +42,8 @@ pub struct Server {
     address: SocketAddr,
     bus: FakeBus,
     store: Store,
+    /// Dropped last: nothing is connected to it any more.
+    _database: Option<Database>,
 }
 
 /// An agent as it would report itself.
@@ -68,8 +71,15 @@ impl Server {
             .build()
             .expect("threads for a server");
         let bus = FakeBus::new();
+        // Unless the test has a database of its own.
+        let database = if setup.database.url == "sqlite://" { database::fresh_chosen() } else { None };
         let (store, running) = runtime.block_on(async {
-            let url = setup.database.clone().expect("a database of its own");
+            let url = database.as_ref().map_or_else(|| setup.database.url.clone(), Database::url);
+            if database.is_some() {
+                // Statements that make tables end transactions on some servers: a fault in between would leave half of them.
+                let plain = Store::open(store::Options::new(&url)).await.expect("a database");
+                store::migrate::upgrade(&plain, migrations::ALL).await.expect("the schema");
+            }
             let store = Store::open(store::Options { faults, ..store::Options::new(url) }).await.expect("a database");
             // With faults it takes several attempts.
             while let Err(error) = store::migrate::upgrade(&store, migrations::ALL).await {
@@ -79,7 +89,7 @@ impl Server {
             (store, running.unwrap_or_else(|error| panic!("the server does not start: {error:#}")))
         });
         let address = running.address;
-        Server { runtime: Some(runtime), running: Some(running), address, bus, store }
+        Server { runtime: Some(runtime), running: Some(running), address, bus, store, _database: database }
     }
 
     pub(crate) fn base(&self) -> String {

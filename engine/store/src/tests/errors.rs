@@ -1,4 +1,4 @@
-use super::{item, on_disk, private};
+use super::{in_file, item, private};
 use crate::{Error, Faults, Options, Retriable, Store, Value, retry};
 
 #[tokio::test]
@@ -64,7 +64,7 @@ async fn a_file_that_is_no_database_is_named_as_such() {
 #[tokio::test]
 async fn another_process_that_holds_the_file_is_waited_for() {
     let dir = tempfile::tempdir().unwrap();
-    let store = on_disk(&dir).await;
+    let store = in_file(&dir).await;
     let other = rusqlite::Connection::open(dir.path().join("db")).unwrap();
     other.execute_batch("BEGIN IMMEDIATE").unwrap();
     let waiting = tokio::spawn({

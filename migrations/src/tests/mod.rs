@@ -1,3 +1,5 @@
+mod servers;
+
 use std::collections::BTreeSet;
 use std::time::Duration;
 
@@ -14,7 +16,7 @@ async fn created() -> Store {
 }
 
 fn facts() -> Json {
-    serde_json::from_str(include_str!("../0001-reference-2026.2/facts.json")).unwrap()
+    serde_json::from_str(include_str!("../../0001-reference-2026.2/facts.json")).unwrap()
 }
 
 fn list(json: &Json) -> Vec<String> {
