@@ -108,22 +108,17 @@ impl Routes {
             if offered { target(served.clone()) } else { Target::NotOffered(served.clone()) }
         };
         let no_object = Otherwise::NoObject(resource.not_found);
-        // Clients may write dashes as underscores.
-        let mut paths = vec![resource.path.to_owned(), resource.path.replace('-', "_")];
-        paths.dedup();
-        for path in paths {
-            let collection = format!("/{path}");
-            let item = format!("{collection}/{{id}}");
-            let mut add = |answers: bool, path: &str, method: Verb, target: Target, otherwise: Otherwise| {
-                // An action at the same place is the resource's own way of doing it.
-                if answers && !self.has(&method, path) { self.add(method, path, target, otherwise) } else { Ok(()) }
-            };
-            add(verbs.list, &collection, Verb::GET, Target::List(served.clone()), no_object)?;
-            add(true, &collection, Verb::POST, offered(verbs.create, Target::Create), no_object)?;
-            add(verbs.get, &item, Verb::GET, Target::Show(served.clone()), Otherwise::NotAllowed)?;
-            add(true, &item, Verb::PUT, offered(verbs.update, Target::Update), Otherwise::NotAllowed)?;
-            add(verbs.delete, &item, Verb::DELETE, Target::Delete(served.clone()), Otherwise::NotAllowed)?;
-        }
+        let collection = format!("/{}", resource.path);
+        let item = format!("{collection}/{{id}}");
+        let mut add = |answers: bool, path: &str, method: Verb, target: Target, otherwise: Otherwise| {
+            // An action at the same place is the resource's own way of doing it.
+            if answers && !self.has(&method, path) { self.add(method, path, target, otherwise) } else { Ok(()) }
+        };
+        add(verbs.list, &collection, Verb::GET, Target::List(served.clone()), no_object)?;
+        add(true, &collection, Verb::POST, offered(verbs.create, Target::Create), no_object)?;
+        add(verbs.get, &item, Verb::GET, Target::Show(served.clone()), Otherwise::NotAllowed)?;
+        add(true, &item, Verb::PUT, offered(verbs.update, Target::Update), Otherwise::NotAllowed)?;
+        add(verbs.delete, &item, Verb::DELETE, Target::Delete(served.clone()), Otherwise::NotAllowed)?;
         Ok(())
     }
 
@@ -206,6 +201,16 @@ impl Routes {
 type Match<'a, 'p> = (&'a Endpoint, Vec<&'p str>);
 
 impl Node {
+    /// What a written part leads to. Clients write dashes as underscores, and the other way round.
+    fn written(&self, part: &str) -> Option<&Node> {
+        if let Some(node) = self.written.get(part) {
+            return Some(node);
+        }
+        [("-", "_"), ("_", "-")]
+            .into_iter()
+            .find_map(|(one, other)| part.contains(one).then(|| self.written.get(&part.replace(one, other)))?)
+    }
+
     /// Depth is that of the deepest pattern, whatever the path.
     fn find<'a, 'p>(
         &'a self,
@@ -223,7 +228,7 @@ impl Node {
             }
             return None;
         };
-        if let Some(found) = self.written.get(*part).and_then(|next| next.find(method, rest, values, path_only)) {
+        if let Some(found) = self.written(part).and_then(|next| next.find(method, rest, values, path_only)) {
             return Some(found);
         }
         let any = self.any.as_deref()?;
