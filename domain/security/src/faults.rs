@@ -94,7 +94,7 @@ pub fn icmp_value(field: &str, attr: &str, value: i64) -> Fault {
 }
 
 pub fn icmp_type_missing(code: i64) -> Fault {
-    let message = format!("ICMP code (port_range_max) {code} is provided but ICMP type (port_range_min) is missing.");
+    let message = format!("An ICMP code (port-range-max), here {code}, needs its type: ICMP type (port-range-min) is missing.");
     invalid("SecurityGroupMissingIcmpType", message)
 }
 

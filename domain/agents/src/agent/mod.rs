@@ -125,6 +125,11 @@ impl Behaviour for Agents {
     }
 
     fn filter(&self, _context: &Context, name: &str, values: &[String]) -> Option<Result<Condition, Fault>> {
+        if name == "agent_type" {
+            // MySQL's collation compares without regard to case, and clients ask for "DHCP Agent" as well as "DHCP agent".
+            let values = values.iter().map(|value| value.to_lowercase().into()).collect();
+            return Some(Ok(Condition::one_of("LOWER(agents.agent_type)", values)));
+        }
         if name != "alive" {
             return None;
         }
