@@ -102,6 +102,7 @@ pub static RULES: &[(&str, &str)] = &[
         "create_port:port_security_enabled",
         "(rule:admin_only) or (rule:service_api) or role:member and rule:network_owner",
     ),
+    ("create_port:trusted", "rule:admin_only"),
     ("create_port:binding:host_id", "(rule:admin_only) or (rule:service_api)"),
     ("create_port:binding:profile", "rule:service_api"),
     (
@@ -127,6 +128,7 @@ pub static RULES: &[(&str, &str)] = &[
         "get_port",
         "(rule:admin_only) or (rule:service_api) or role:reader and rule:network_owner or role:reader and project_id:%(project_id)s",
     ),
+    ("get_port:trusted", "rule:admin_only"),
     ("get_port:binding:vif_type", "(rule:admin_only) or (rule:service_api)"),
     ("get_port:binding:vif_details", "(rule:admin_only) or (rule:service_api)"),
     ("get_port:binding:host_id", "(rule:admin_only) or (rule:service_api)"),
@@ -158,6 +160,7 @@ pub static RULES: &[(&str, &str)] = &[
         "update_port:port_security_enabled",
         "(rule:admin_only) or (rule:service_api) or role:member and rule:network_owner",
     ),
+    ("update_port:trusted", "rule:admin_only"),
     ("update_port:binding:host_id", "(rule:admin_only) or (rule:service_api)"),
     ("update_port:binding:profile", "rule:service_api"),
     (

@@ -153,6 +153,13 @@ extension!(
     "Networks that lead out of the cloud",
     "2013-01-14T10:00:00-00:00"
 );
+extension!(
+    L2_ADJACENCY,
+    "l2_adjacency",
+    "L2 Adjacency",
+    "Whether all ports of a network share one link layer",
+    "2016-04-12T16:00:00-00:00"
+);
 extension!(NET_MTU, "net-mtu", "Network MTU", "The MTU of a network", "2015-03-25T10:00:00-00:00");
 extension!(
     NET_MTU_WRITABLE,
@@ -163,4 +170,5 @@ extension!(
 );
 
 /// Announced with the resource.
-pub static EXTENSIONS: &[&Extension] = &[&PROVIDER, &MULTI_PROVIDER, &EXTERNAL_NET, &NET_MTU, &NET_MTU_WRITABLE];
+pub static EXTENSIONS: &[&Extension] =
+    &[&PROVIDER, &MULTI_PROVIDER, &EXTERNAL_NET, &NET_MTU, &NET_MTU_WRITABLE, &L2_ADJACENCY];

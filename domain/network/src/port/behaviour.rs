@@ -9,8 +9,8 @@ use types::Mac;
 
 use super::binding::{self, FAILED, UNBOUND};
 use super::{
-    DEVICE_ID, DEVICE_OWNER, FIXED_IPS, HOST, MAC, NETWORK_ID, VIF_TYPE, VNIC_TYPE, address_pairs, dhcp_options, dns,
-    faults, load, provisioning, security,
+    DEVICE_ID, DEVICE_OWNER, FIXED_IPS, HOST, MAC, NETWORK_ID, VIF_TYPE, VNIC_TYPE, address_pairs, compute,
+    dhcp_options, dns, faults, load, provisioning, security,
 };
 use crate::ipam::{FixedIp, Holder, Ipam, Wanted};
 use crate::ml2::{Ml2, PortChange};
@@ -151,6 +151,7 @@ impl Behaviour for Ports {
         address_pairs::settle(record, self.ml2.settings.max_allowed_address_pairs)?;
         security::check(record)?;
         dhcp_options::settle(record)?;
+        compute::settle(record);
         dns::check(record, &self.ml2.settings.dns_domain)?;
         if !record.has("binding:host_id") {
             record.set("binding:host_id", "");
@@ -196,6 +197,7 @@ impl Behaviour for Ports {
         if given.named("binding:profile") && !new.has("binding:profile") {
             new.set("binding:profile", Value::Object(serde_json::Map::new()));
         }
+        compute::check(old, new)?;
         let host_changes = old.get(HOST) != new.get(HOST);
         if old.get(VNIC_TYPE) != new.get(VNIC_TYPE) && bound && !host_changes {
             return Err(faults::in_use(&id, old.text("network_id"), old.get(DEVICE_ID).unwrap_or_default()));
@@ -291,6 +293,7 @@ impl Behaviour for Ports {
 
     async fn load(&self, op: &mut Op<'_>, records: &mut [Record]) -> Result<(), Fault> {
         load::networks(op, records).await?;
+        records.iter_mut().for_each(compute::show);
         if op.wants("dns_assignment") {
             for record in records {
                 let names = dns::assignment(record, &self.ml2.settings.dns_domain);

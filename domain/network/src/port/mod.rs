@@ -10,6 +10,7 @@ mod address_pairs;
 mod behaviour;
 pub mod binding;
 pub mod bindings;
+mod compute;
 mod dhcp_options;
 pub mod dns;
 pub mod faults;
@@ -173,6 +174,11 @@ pub static PORT: Resource = Resource {
             .no_filter()
             .no_sort()
             .enforce(),
+        compute::DEVICE_PROFILE,
+        compute::NUMA_AFFINITY,
+        compute::TRUSTED_VIF,
+        compute::HARDWARE_OFFLOAD,
+        compute::UPLINK_STATUS,
         Attr::new("ip_allocation", Kind::Text { max: 16 }),
         DESCRIPTION,
         REVISION,
@@ -197,6 +203,13 @@ extension!(
     "Allowed Address Pairs",
     "Further addresses that a port may send from",
     "2013-07-23T10:00:00-00:00"
+);
+extension!(
+    PAIRS_REJECT_MULTICAST,
+    "aap-reject-multicast",
+    "Allowed address pairs reject multicast extension",
+    "No address pair is a multicast address",
+    "2026-04-01T00:00:00-00:00"
 );
 extension!(
     EXTRA_DHCP_OPT,
@@ -253,6 +266,7 @@ pub static EXTENSIONS: &[&Extension] = &[
     &BINDING,
     &BINDING_EXTENDED,
     &ADDRESS_PAIRS,
+    &PAIRS_REJECT_MULTICAST,
     &EXTRA_DHCP_OPT,
     &PORT_SECURITY_EXT,
     &DNS_INTEGRATION,
@@ -260,4 +274,11 @@ pub static EXTENSIONS: &[&Extension] = &[
     &DATA_PLANE_STATUS,
     &IP_ALLOCATION,
     &PORT_MAC_REGENERATE,
+    compute::EXTENSIONS[0],
+    compute::EXTENSIONS[1],
+    compute::EXTENSIONS[2],
+    compute::EXTENSIONS[3],
+    compute::EXTENSIONS[4],
+    compute::EXTENSIONS[5],
+    compute::EXTENSIONS[6],
 ];

@@ -33,7 +33,7 @@ pub(super) fn failure(error: &tokio_postgres::Error, sql: &str) -> Failure {
         return if ours { Failure::Statement(Error::Invalid(words)) } else { Failure::Lost(words) };
     };
     let message = server.message().to_owned();
-    let table = || server.table().map_or_else(|| sql::target(sql), |table| table).to_owned();
+    let table = || server.table().unwrap_or_else(|| sql::target(sql)).to_owned();
     let code = server.code().code();
     match code {
         "23505" => Failure::Statement(Error::Duplicate { table: table(), columns: key_of(server) }),

@@ -268,3 +268,42 @@ fn port_provisioning_blocks() {
         assert_eq!(status(&port), "ACTIVE", "{}", *port);
     }
 }
+
+#[test]
+fn port_attributes_for_the_compute_service() {
+    let api = Api::start();
+    api.server().report(&l2_agent("cmp1"));
+    let net = api.create("network", json!({}));
+    let plain = api.create("port", json!({"network_id": net.id()}));
+    for name in ["device_profile", "numa_affinity_policy", "trusted", "hardware_offload_type"] {
+        assert!(plain[name].is_null(), "{name} of {plain:?}");
+    }
+    assert_eq!((&plain["propagate_uplink_status"], &plain["binding:profile"]), (&json!(true), &json!({})));
+    let port = api.create(
+        "port",
+        json!({"network_id": net.id(), "device_profile": "fpga", "numa_affinity_policy": "required", "trusted": true,
+               "hardware_offload_type": "switchdev", "propagate_uplink_status": false}),
+    );
+    assert_eq!(port["binding:profile"], json!({"capabilities": ["switchdev"], "trusted": true}));
+    let changed =
+        api.update(&port, json!({"numa_affinity_policy": null, "trusted": false, "propagate_uplink_status": true}));
+    assert!(changed["numa_affinity_policy"].is_null());
+    assert_eq!(changed["binding:profile"], json!({"capabilities": ["switchdev"], "trusted": false}));
+    assert_eq!((&changed["device_profile"], &changed["propagate_uplink_status"]), (&json!("fpga"), &json!(true)));
+    assert_eq!(api.read(&port), changed);
+    for wrong in [
+        json!({"numa_affinity_policy": "far"}),
+        json!({"hardware_offload_type": "switchdev"}),
+        json!({"device_profile": "gpu"}),
+        json!({"trusted": null}),
+    ] {
+        api.try_update(&port, wrong).expect(400);
+    }
+    api.update(&port, json!({"binding:host_id": "cmp1"}));
+    api.try_update(&port, json!({"numa_affinity_policy": "socket"})).fault(409, "PortBoundNUMAAffinityPolicy");
+    // Trust is the administrators' to give and to see.
+    let member = api.member("someone");
+    let own = member.create("network", json!({}));
+    member.try_create("port", json!({"network_id": own.id(), "trusted": true})).expect(403);
+    assert!(!member.create("port", json!({"network_id": own.id()})).has("trusted"));
+}
