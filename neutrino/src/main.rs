@@ -4,6 +4,7 @@
 
 mod database;
 mod logging;
+mod policy;
 mod service;
 mod up;
 
@@ -39,6 +40,8 @@ enum Command {
     Instance(neutrino::instance::InstanceArgs),
     /// Print the options that hold, each with where its value comes from.
     Config(Options),
+    /// The policy rules that hold, and what they say.
+    Policy(policy::Args),
     /// Create or bring up to date the database, or look at it.
     Db(database::Args),
 }
@@ -71,6 +74,7 @@ fn main() -> ExitCode {
         Command::Demo(args) => neutrino::demo::run(&args),
         Command::Instance(args) => neutrino::instance::run(args),
         Command::Config(options) => service::show_configuration(&options.options),
+        Command::Policy(args) => policy::run(args),
         Command::Db(args) => database::run(args),
     };
     match done {

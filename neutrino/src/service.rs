@@ -15,8 +15,6 @@ const FOREIGN: &[&str] = &[
     "oslo_concurrency",
     "oslo_messaging_rabbit",
     "oslo_messaging_notifications",
-    "oslo_policy",
-    "nova",
     "placement",
     "cors",
     "ssl",

@@ -3,7 +3,10 @@
 
 pub mod auth;
 pub mod database;
+mod former;
+pub mod nova;
 pub mod options;
+pub mod policies;
 mod projects;
 mod rules;
 mod run;
@@ -12,10 +15,21 @@ pub mod wiring;
 pub use options::Setup;
 pub use run::{Server, open_store, store_options};
 
+/// The lists of the server's parts.
+static LISTS: &[config::Options] =
+    &[options::OPTIONS, auth::OPTIONS, database::OPTIONS, policies::OPTIONS, nova::options::OPTIONS];
+
 /// All options that the server reads.
-pub static OPTIONS: config::Options = &joined::<
-    { options::OPTIONS.len() + auth::OPTIONS.len() + database::OPTIONS.len() },
->(&[options::OPTIONS, auth::OPTIONS, database::OPTIONS]);
+pub static OPTIONS: config::Options = &joined::<{ count(LISTS) }>(LISTS);
+
+const fn count(lists: &[config::Options]) -> usize {
+    let (mut list, mut count) = (0, 0);
+    while list < lists.len() {
+        count += lists[list].len();
+        list += 1;
+    }
+    count
+}
 
 const fn joined<const N: usize>(lists: &[config::Options]) -> [&'static dyn config::Declared; N] {
     let mut all = [lists[0][0]; N];

@@ -223,6 +223,9 @@ pub struct Setup {
     pub mechanisms: Vec<String>,
     pub quotas: Limits,
     pub auth: crate::auth::Settings,
+    pub policy: policy::Options,
+    /// None: Nova is not told anything.
+    pub nova: Option<crate::nova::Settings>,
 }
 
 fn count(value: i64) -> usize {
@@ -327,6 +330,8 @@ impl Setup {
             mechanisms: config.get(&MECHANISMS)?,
             quotas,
             auth: crate::auth::Settings::read(config)?,
+            policy: crate::policies::read(config)?,
+            nova: crate::nova::Settings::read(config)?,
         })
     }
 }

@@ -13,6 +13,8 @@ pub static RULES: &[(&str, &str)] = &[
     ("admin_owner_or_network_owner", "rule:owner or rule:admin_or_network_owner"),
     ("network_owner", "project_id:%(network:project_id)s"),
     ("admin_only", "rule:context_is_admin"),
+    ("admin_or_data_plane_int", "rule:context_is_admin or role:data_plane_integrator"),
+    ("context_can_set_project_id", "!"),
     ("regular_user", ""),
     ("shared", "field:networks:shared=True"),
     ("default", "rule:admin_or_owner"),
@@ -234,10 +236,19 @@ pub static RULES: &[(&str, &str)] = &[
     ("create_default_security_group_rule", "rule:admin_only"),
     ("get_default_security_group_rule", "role:reader"),
     ("delete_default_security_group_rule", "rule:admin_only"),
-    ("create_security_groups_default_statefulness", "rule:admin_only"),
+    (
+        "create_security_groups_default_statefulness",
+        "(rule:admin_only) or (role:manager and project_id:%(project_id)s)",
+    ),
     ("get_security_groups_default_statefulness", "(rule:admin_only) or (role:reader and project_id:%(project_id)s)"),
-    ("update_security_groups_default_statefulness", "rule:admin_only"),
-    ("delete_security_groups_default_statefulness", "rule:admin_only"),
+    (
+        "update_security_groups_default_statefulness",
+        "(rule:admin_only) or (role:manager and project_id:%(project_id)s)",
+    ),
+    (
+        "delete_security_groups_default_statefulness",
+        "(rule:admin_only) or (role:manager and project_id:%(project_id)s)",
+    ),
     ("create_rbac_policy", "(rule:admin_only) or (role:member and project_id:%(project_id)s)"),
     (
         "create_rbac_policy:target_tenant",

@@ -22,7 +22,6 @@ use network::segment_range::{SEGMENT_RANGE, SegmentRanges};
 use network::standard;
 use network::subnet::{self, SUBNET, Subnets};
 use network::subnetpool::{self, PoolActions, SUBNETPOOL, SubnetPools};
-use policy::Enforcer;
 use resource::{Behaviour, Entity, System, is_last_attempt};
 use rpc::dhcp::DhcpNotifier;
 use rpc::l2::{L2Notifier, TunnelNotifier};
@@ -38,7 +37,7 @@ use store::Store;
 
 use crate::Setup;
 use crate::auth::Strategy;
-use crate::rules::RULES;
+use crate::nova::{self, Nova};
 
 /// Attributes that one domain adds to another's resource.
 static EXTENDS: &[&Extend] =
@@ -98,7 +97,7 @@ pub async fn wire(setup: &Setup, store: Store, bus: &Bus) -> anyhow::Result<Wire
     let filter_news = |of| Arc::new(filters::News { notifier: filter_notifier.clone(), of });
     let ports = Arc::new(Ports { ml2: ml2.clone(), ipam: ipam.clone() });
 
-    let policy = Enforcer::new(RULES.iter().copied())?;
+    let policy = crate::policies::enforcer(&setup.policy).context("[oslo_policy]")?;
     let mut system = System::new(store, Arc::new(policy), &standard::SHARED);
     system.add(entity(
         &NETWORK,
@@ -120,16 +119,17 @@ pub async fn wire(setup: &Setup, store: Store, bus: &Bus) -> anyhow::Result<Wire
     }
     system.add(entity(&SUBNETPOOL, vec![Arc::new(SubnetPools)])?);
     system.add(entity(&ADDRESS_SCOPE, vec![Arc::new(AddressScopes)])?);
-    system.add(entity(
-        &PORT,
-        vec![
-            ports.clone(),
-            Arc::new(PortGroups),
-            dhcp_news(dhcp::Of::Ports),
-            filter_news(filters::Of::Ports),
-            l2_news(l2::Of::Ports),
-        ],
-    )?);
+    let nova = setup.nova.clone().map(Nova::start).transpose().context("[nova]")?;
+    let nova_news = nova.map(|nova| Arc::new(nova::News::new(nova)));
+    let mut of_ports: Vec<Arc<dyn Behaviour>> = vec![
+        ports.clone(),
+        Arc::new(PortGroups),
+        dhcp_news(dhcp::Of::Ports),
+        filter_news(filters::Of::Ports),
+        l2_news(l2::Of::Ports),
+    ];
+    of_ports.extend(nova_news.clone().map(|news| news as Arc<dyn Behaviour>));
+    system.add(entity(&PORT, of_ports)?);
     // The news first: they look at rules that go with a group.
     system.add(entity(&SECURITY_GROUP, vec![filter_news(filters::Of::Groups), Arc::new(Groups)])?);
     system.add(entity(&SECURITY_GROUP_RULE, vec![Arc::new(Rules), filter_news(filters::Of::Rules)])?);
@@ -190,7 +190,12 @@ pub async fn wire(setup: &Setup, store: Store, bus: &Bus) -> anyhow::Result<Wire
         dhcp: Arc::new(dhcp::Plugin { system: system.clone(), scheduler }),
         filters: Arc::new(filters::Plugin { system: system.clone() }),
         dhcp_news: moves,
-        l2: Arc::new(l2::Plugin { system: system.clone(), tunnels: TunnelNotifier::new(bus.clone()), refresh: l2pop }),
+        l2: Arc::new(l2::Plugin {
+            system: system.clone(),
+            tunnels: TunnelNotifier::new(bus.clone()),
+            refresh: l2pop,
+            elsewhere: nova_news.map(|news| news as Arc<dyn l2::Elsewhere>),
+        }),
         ports,
         system,
     })

@@ -82,6 +82,7 @@ pub struct Loader {
     pub(crate) options: Vec<&'static dyn Declared>,
     rank: usize,
     error: Option<ConfigError>,
+    files: Vec<PathBuf>,
 }
 
 impl Loader {
@@ -161,12 +162,12 @@ impl Loader {
         if let Some(error) = self.error {
             return Err(error);
         }
-        let Self { values, defaults, options, .. } = self;
+        let Self { values, defaults, options, files, .. } = self;
         let mut declared = HashMap::new();
         for spec in options.iter().map(|opt| opt.spec()) {
             declared.insert(key(spec.section, spec.name), spec);
         }
-        Ok(Config { inner: Arc::new(Inner { values, defaults, options, declared, warned: Mutex::default() }) })
+        Ok(Config { inner: Arc::new(Inner { values, defaults, options, declared, files, warned: Mutex::default() }) })
     }
 
     fn read(&mut self, path: &Path) -> Result<(), ConfigError> {
@@ -174,6 +175,7 @@ impl Loader {
         let bytes = std::fs::read(path).map_err(unreadable)?;
         let text = String::from_utf8(bytes)
             .map_err(|e| unreadable(std::io::Error::new(std::io::ErrorKind::InvalidData, e.utf8_error())))?;
+        self.files.push(path.to_owned());
         self.add(path, &text)
     }
 
@@ -202,6 +204,7 @@ struct Inner {
     defaults: HashMap<Key, String>,
     options: Vec<&'static dyn Declared>,
     declared: HashMap<Key, &'static Spec>,
+    files: Vec<PathBuf>,
     /// Warnings are given once.
     warned: Mutex<HashSet<Key>>,
 }
@@ -217,6 +220,12 @@ impl Config {
             let value = texts.last().map(String::as_str).unwrap_or_default();
             self.bad(spec, origin, value, why)
         })
+    }
+
+    /// The files that were read, in their order.
+    #[must_use]
+    pub fn files(&self) -> &[PathBuf] {
+        &self.inner.files
     }
 
     /// Whether a source other than the default says something.

@@ -1,6 +1,7 @@
 //! The oslo.policy language: `role:member and project_id:%(project_id)s`, `rule:…`, `field:…`, `not`, `or`, parentheses, `@`, `!`.
 //!
-//! Reproduces the rules of oslo_policy/_parser.py and neutron/policy.py (field and owner checks).
+//! Reproduces the rules of oslo_policy/_parser.py and _checks.py, and neutron/policy.py (field and owner checks). Unlike there, a check that
+//! cannot be read is refused, and does not become one that forbids.
 
 use regex_lite::Regex;
 
@@ -13,17 +14,19 @@ pub enum Check {
     Or(Vec<Check>),
     Not(Box<Check>),
     Rule(String),
-    Role(String),
+    Role(Template),
     Field {
         resource: String,
         field: String,
         matches: Matches,
     },
-    /// A credential or a quoted constant on the left, an attribute of the target or a constant on the right.
+    /// A credential or a constant on the left, text with attributes of the target on the right.
     Same {
         left: Left,
-        right: Right,
+        right: Template,
     },
+    /// The project of the context is that of the object, or of its parent: the attribute's name.
+    Owner(String),
 }
 
 #[derive(Debug, Clone)]
@@ -38,10 +41,48 @@ pub enum Left {
     Constant(String),
 }
 
+/// Text in which `%(name)s` stands for an attribute of the target.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub struct Template(pub Vec<Piece>);
+
 #[derive(Debug, Clone, PartialEq)]
-pub enum Right {
+pub enum Piece {
+    Text(String),
     Attribute(String),
-    Constant(String),
+}
+
+impl Template {
+    fn parse(text: &str) -> Result<Template, String> {
+        let mut pieces = Vec::new();
+        let mut rest = text;
+        while let Some(start) = rest.find("%(") {
+            if start > 0 {
+                pieces.push(Piece::Text(rest[..start].to_owned()));
+            }
+            let end = rest[start..].find(")s").ok_or_else(|| format!("'{text}' has a %( without )s"))?;
+            pieces.push(Piece::Attribute(attribute(&rest[start + 2..start + end])));
+            rest = &rest[start + end + 2..];
+        }
+        if !rest.is_empty() {
+            pieces.push(Piece::Text(rest.to_owned()));
+        }
+        Ok(Template(pieces))
+    }
+
+    /// True if it is the same text for every target.
+    pub fn is_constant(&self) -> bool {
+        self.0.iter().all(|piece| matches!(piece, Piece::Text(_)))
+    }
+}
+
+/// One name for each attribute of a parent: `network_tenant_id` and `network:tenant_id` are `network:project_id`.
+fn attribute(name: &str) -> String {
+    for old in [":tenant_id", "_tenant_id", "_project_id"] {
+        if let Some(parent) = name.strip_suffix(old).filter(|parent| !parent.is_empty() && *parent != "target") {
+            return format!("{parent}:project_id");
+        }
+    }
+    name.to_owned()
 }
 
 /// A check string that cannot be read.
@@ -99,6 +140,37 @@ impl Check {
         match parser.peek() {
             None => Ok(check),
             Some(extra) => Err(parser.error(format!("'{extra}' is left over"))),
+        }
+    }
+
+    /// The older form: lists of checks that must all hold, of which one is enough.
+    pub fn any_of(lists: &[Vec<String>]) -> Result<Check, ParseError> {
+        if lists.is_empty() {
+            return Ok(Check::True);
+        }
+        let mut any = Vec::new();
+        for list in lists.iter().filter(|list| !list.is_empty()) {
+            let mut all = Vec::new();
+            for word in list {
+                let parser = Parser { text: word, tokens: Vec::new(), position: 0 };
+                all.push(parser.leaf(word)?);
+            }
+            any.push(if all.len() == 1 { all.remove(0) } else { Check::And(all) });
+        }
+        Ok(match any.len() {
+            0 => Check::False,
+            1 => any.remove(0),
+            _ => Check::Or(any),
+        })
+    }
+
+    /// The rules that it names, each as often as it stands there.
+    pub fn rules<'a>(&'a self, found: &mut Vec<&'a str>) {
+        match self {
+            Check::And(checks) | Check::Or(checks) => checks.iter().for_each(|check| check.rules(found)),
+            Check::Not(check) => check.rules(found),
+            Check::Rule(name) => found.push(name),
+            _ => {}
         }
     }
 }
@@ -162,9 +234,19 @@ impl Parser<'_> {
             _ => {}
         }
         let (kind, rest) = word.split_once(':').ok_or_else(|| self.error(format!("'{word}' is not kind:match")))?;
+        let template = || Template::parse(rest).map_err(|why| self.error(why));
         match kind {
             "rule" => Ok(Check::Rule(rest.to_owned())),
-            "role" => Ok(Check::Role(rest.to_owned())),
+            "role" => Ok(Check::Role(template()?)),
+            "http" | "https" => {
+                Err(self.error("checks that ask another server are not supported; write the rule out instead"))
+            }
+            "project_id" | "tenant_id" => match template()?.0.as_slice() {
+                [Piece::Attribute(name)] => {
+                    Ok(Check::Owner(if name == "tenant_id" { "project_id".to_owned() } else { name.clone() }))
+                }
+                _ => Err(self.error(format!("'{word}' is not of the form {kind}:%(attribute)s"))),
+            },
             "field" => {
                 let (resource, rest) =
                     rest.split_once(':').ok_or_else(|| self.error(format!("'{word}' names no field")))?;
@@ -182,18 +264,19 @@ impl Parser<'_> {
                 Ok(Check::Field { resource: resource.to_owned(), field: field.to_owned(), matches })
             }
             _ => {
-                let quoted = kind.len() >= 2 && (kind.starts_with('\'') || kind.starts_with('"'));
-                let left = if quoted {
-                    Left::Constant(kind[1..kind.len() - 1].to_owned())
-                } else {
-                    Left::Credential(kind.to_owned())
-                };
-                let right = match rest.strip_prefix("%(").and_then(|rest| rest.strip_suffix(")s")) {
-                    Some(name) => Right::Attribute(name.to_owned()),
-                    None => Right::Constant(rest.trim_matches(['\'', '"']).to_owned()),
-                };
-                Ok(Check::Same { left, right })
+                let left = constant(kind).map_or_else(|| Left::Credential(kind.to_owned()), Left::Constant);
+                Ok(Check::Same { left, right: template()? })
             }
         }
     }
+}
+
+/// What Python would take for a literal: quoted text, a number, `True`, `False`, `None`.
+fn constant(text: &str) -> Option<String> {
+    let quoted = |quote: char| text.strip_prefix(quote).and_then(|rest| rest.strip_suffix(quote));
+    if let Some(inner) = quoted('\'').or_else(|| quoted('"')) {
+        return Some(inner.to_owned());
+    }
+    let literal = matches!(text, "True" | "False" | "None") || text.parse::<i64>().is_ok();
+    literal.then(|| text.to_owned())
 }

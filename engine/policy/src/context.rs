@@ -8,8 +8,15 @@ pub struct Context {
     pub user_id: String,
     pub user_name: String,
     pub roles: Vec<String>,
-    /// True for administrators and for the server's own work.
+    /// True for administrators and for the server's own work. Whether a request is an administrator's, the rules say
+    /// ([`crate::Enforce::settle`]).
     pub is_admin: bool,
+    /// Sees objects of all projects, by the rules, without being an administrator.
+    pub has_global_access: bool,
+    /// May name the project of what it makes, by the rules.
+    pub can_set_project: bool,
+    /// Another service of the cloud, by the rules: sees all projects and may name them.
+    pub is_service_role: bool,
     /// `all` for tokens of system scope.
     pub system_scope: Option<String>,
     /// The domain of a token of domain scope.
@@ -36,26 +43,36 @@ pub struct Service {
     pub roles: Vec<String>,
 }
 
+/// The roles that Keystone lets an administrator imply, and he himself.
+const ADMIN: [&str; 3] = ["admin", "member", "reader"];
+
 impl Context {
     /// The server's own identity: sees and may do everything.
     pub fn internal() -> Context {
-        Context { is_admin: true, roles: vec!["admin".into()], ..Context::default() }
+        Context::default().elevated()
     }
 
     /// The same request with an administrator's rights, for look-ups that the user may not do himself.
     pub fn elevated(&self) -> Context {
         let mut context = self.clone();
         context.is_admin = true;
-        if !context.has_role("admin") {
-            context.roles.push("admin".into());
+        for role in ADMIN {
+            if !context.has_role(role) {
+                context.roles.push(role.to_owned());
+            }
         }
         context
     }
 
-    /// True for those who see objects of all projects and may name their owner: administrators, and other services of the
-    /// cloud (role `service`). What they may do with them is for the rules to say.
+    /// True for those who see objects of all projects: administrators, and other services of the cloud. What they may do with them is
+    /// for the rules to say.
     pub fn has_global_view(&self) -> bool {
-        self.is_admin || self.has_role("service") || self.has_role("advsvc")
+        self.is_admin || self.has_global_access || self.is_service_role
+    }
+
+    /// True for those who may make objects of other projects.
+    pub fn may_name_owner(&self) -> bool {
+        self.is_admin || self.is_service_role || self.can_set_project
     }
 
     /// Role names compare without case, as Keystone's do.

@@ -2,14 +2,16 @@
 //!
 //! - [`Context`]: the identity a request or message runs under;
 //! - [`Enforce`]: the question that engines ask; [`Target`]: what is looked at;
-//! - [`Enforcer`]: rules in the oslo.policy language ([`check`]).
+//! - [`Enforcer`]: rules in the oslo.policy language ([`check`]), from a table and from operators' files ([`files`]).
 
 pub mod check;
 mod context;
 mod enforcer;
+pub mod files;
 
 pub use context::{Context, Service};
-pub use enforcer::Enforcer;
+pub use enforcer::{Enforcer, Holding, Options, Origin, PolicyError, Rule};
+pub use files::Files;
 
 use schema::{Record, Value};
 
@@ -42,6 +44,12 @@ pub trait Enforce: Send + Sync {
 
     /// False if the answer is the same for every target, so that it may be asked once for a list.
     fn looks_at_target(&self, rule: &str) -> bool;
+
+    /// Finds out what the rules say of the context itself, once for each request: whether it is an administrator's or a service's.
+    fn settle(&self, context: &mut Context) {
+        context.is_admin = context.has_role("admin");
+        context.is_service_role = context.has_role("service") || context.has_role("advsvc");
+    }
 }
 
 #[cfg(test)]

@@ -134,7 +134,7 @@ fn settle_owner(op: &Op<'_>, entity: &Entity, given: &mut Given) -> Result<(), F
     let Some(owner) = entity.model.resource.owner else { return Ok(()) };
     if !given.record.has(owner) {
         given.record.set(owner, op.context.project_id.as_str());
-    } else if given.record.text(owner) != op.context.project_id && !op.context.has_global_view() {
+    } else if given.record.text(owner) != op.context.project_id && !op.context.may_name_owner() {
         let message =
             "Specifying 'project_id' other than the authenticated project in request requires admin privileges";
         return Err(Fault::bad_request(message));

@@ -15,6 +15,7 @@ use crate::rest::Inner;
 pub async fn identify(inner: &Inner, parts: &Parts, ids: &Ids) -> Result<Context, Box<Response>> {
     match inner.authenticator.authenticate(parts).await {
         Ok(mut context) => {
+            inner.system.policy.settle(&mut context);
             context.request_id.clone_from(&ids.request);
             context.global_request_id.clone_from(&ids.global);
             Ok(context)

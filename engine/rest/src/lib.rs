@@ -48,6 +48,7 @@ mod verbs;
 pub use fault::respond;
 pub use listener::{Connection, Listener};
 pub use options::{Limits, Options};
+pub use request_id::new_request_id;
 pub use rest::Rest;
 pub use serve::serve;
 

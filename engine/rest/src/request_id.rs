@@ -12,11 +12,17 @@ pub struct Ids {
 
 /// Makes the id of a request and reads the caller's. Anything but `req-<uuid>` in lower case is dropped, since it goes into logs.
 pub fn assign(headers: &HeaderMap) -> Ids {
+    let request = new_request_id();
+    let global = headers.get(&HEADER).and_then(|value| value.to_str().ok()).filter(|id| is_id(id)).map(str::to_owned);
+    Ids { request, global }
+}
+
+/// `req-<uuid>`, a new one each time.
+pub fn new_request_id() -> String {
     let mut request = String::with_capacity(40);
     request.push_str("req-");
     request.push_str(uuid::Uuid::new_v4().hyphenated().encode_lower(&mut uuid::Uuid::encode_buffer()));
-    let global = headers.get(&HEADER).and_then(|value| value.to_str().ok()).filter(|id| is_id(id)).map(str::to_owned);
-    Ids { request, global }
+    request
 }
 
 pub fn mark(headers: &mut HeaderMap, request: &str) {

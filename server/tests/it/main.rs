@@ -2,6 +2,8 @@
 
 #![expect(clippy::unwrap_used, reason = "a test ends where it cannot go on")]
 
+mod nova;
+mod policy;
 mod security;
 mod statements;
 mod support;

@@ -74,6 +74,11 @@ impl TestServer {
         As { server: self, roles: self.roles, project: self.project.clone() }
     }
 
+    /// Another service of the cloud, which is an administrator too.
+    pub fn service(&self) -> As<'_> {
+        As { server: self, roles: "admin,service", project: "service".into() }
+    }
+
     pub fn store(&self) -> &Store {
         &self.wired.system.store
     }

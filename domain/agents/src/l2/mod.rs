@@ -7,6 +7,6 @@ mod notify;
 mod plugin;
 
 pub use notify::{News, Of};
-pub use plugin::{Plugin, Refresh};
+pub use plugin::{Elsewhere, Plugin, Refresh};
 
 pub(crate) use details::ports as ports_of;

@@ -23,6 +23,14 @@ pub struct Plugin {
     pub system: Arc<System>,
     pub tunnels: TunnelNotifier,
     pub refresh: Arc<dyn Refresh>,
+    /// Who hears of ports that are wired where they are not bound.
+    pub elsewhere: Option<Arc<dyn Elsewhere>>,
+}
+
+/// A port was wired on a host that it is not bound to, or not yet: a live migration.
+#[async_trait]
+pub trait Elsewhere: Send + Sync {
+    async fn wired(&self, op: &mut Op<'_>, port: &Record, host: &str) -> Result<(), Fault>;
 }
 
 /// Who keeps forwarding tables on hosts, and fills them again when an agent asks for it.
@@ -83,9 +91,17 @@ impl Plugin {
                 let ports = details::ports(op, up).await?;
                 let mut wired: Vec<Record> = Vec::new();
                 for device in up {
-                    if let Some(port) = ports.get(device.name()).filter(|port| is_here(port, host)) {
-                        provisioning::complete(op, port, provisioning::L2).await?;
-                        wired.push(port.clone());
+                    match (ports.get(device.name()), host) {
+                        (Some(port), _) if is_here(port, host) => {
+                            provisioning::complete(op, port, provisioning::L2).await?;
+                            wired.push(port.clone());
+                        }
+                        (Some(port), Some(host)) => {
+                            if let Some(elsewhere) = &self.elsewhere {
+                                elsewhere.wired(op, port, host).await?;
+                            }
+                        }
+                        _ => {}
                     }
                     list.devices_up.push(device.clone());
                 }
