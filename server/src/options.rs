@@ -60,6 +60,10 @@ static PROXY_HEADERS: Opt<bool> = Opt::bool("oslo_middleware", "enable_proxy_hea
     .help("A proxy stands before the API: believe its Forwarded and X-Forwarded-* headers.");
 static HEALTH_FILE: Opt<Option<String>> =
     Opt::str("healthcheck", "disable_by_file_path").help("While this file is there, /healthcheck says 503.").optional();
+static SLOW_REQUEST: Opt<f64> = Opt::float("neutrino", "slow_request_seconds")
+    .range(0.0, 86_400.0)
+    .default("2")
+    .help("Requests that take as long are warned of in the log; 0 for none.");
 static AGENT_DOWN_TIME: Opt<i64> = Opt::int("DEFAULT", "agent_down_time")
     .min(1)
     .default("75")
@@ -173,6 +177,7 @@ pub static OPTIONS: Options = &[
     &MAX_BODY,
     &PROXY_HEADERS,
     &HEALTH_FILE,
+    &SLOW_REQUEST,
     &AGENT_DOWN_TIME,
     &AGENTS_PER_NETWORK,
     &AUTO_SCHEDULE,
@@ -310,6 +315,7 @@ impl Setup {
             link_prefix: config.get(&LINK_PREFIX)?.filter(|prefix| !prefix.is_empty()),
             proxy_headers: config.get(&PROXY_HEADERS)?,
             health_file: config.get(&HEALTH_FILE)?.filter(|path| !path.is_empty()).map(PathBuf::from),
+            slow: Some(config.get(&SLOW_REQUEST)?).filter(|seconds| *seconds > 0.0).map(Duration::from_secs_f64),
         };
         let limits = rest::Limits {
             header_timeout: patience,

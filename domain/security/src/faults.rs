@@ -94,7 +94,8 @@ pub fn icmp_value(field: &str, attr: &str, value: i64) -> Fault {
 }
 
 pub fn icmp_type_missing(code: i64) -> Fault {
-    let message = format!("An ICMP code (port-range-max), here {code}, needs its type: ICMP type (port-range-min) is missing.");
+    let message =
+        format!("An ICMP code (port-range-max), here {code}, needs its type: ICMP type (port-range-min) is missing.");
     invalid("SecurityGroupMissingIcmpType", message)
 }
 

@@ -6,6 +6,7 @@ use std::sync::Arc;
 use async_trait::async_trait;
 use futures::FutureExt;
 use serde_json::{Map, Value};
+use tracing::Instrument;
 
 use crate::{Context, Message, RemoteFault, Version};
 
@@ -49,7 +50,14 @@ impl Dispatcher {
     pub async fn dispatch(&self, context: &Context, message: Message) -> Result<Value, RemoteFault> {
         let Message { method, args, version, namespace } = message;
         let endpoint = self.find(namespace.as_deref(), &version, &method)?;
-        match AssertUnwindSafe(endpoint.handle(context, &method, args)).catch_unwind().await {
+        // What it does is found in the log by the ids of the request that it is for.
+        let span = tracing::info_span!(
+            "rpc",
+            rpc.method = method,
+            request.id = context.request_id(),
+            global_request.id = context.global_request_id()
+        );
+        match AssertUnwindSafe(endpoint.handle(context, &method, args).instrument(span)).catch_unwind().await {
             Ok(result) => result,
             Err(panic) => {
                 let what = panic

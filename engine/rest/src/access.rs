@@ -2,7 +2,7 @@
 
 use std::net::SocketAddr;
 use std::sync::Arc;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use axum::http::{Method, Uri};
 use axum::response::Response;
@@ -23,7 +23,9 @@ impl Entry {
 
     /// `route` is the endpoint's pattern, so that the number of time series does not grow with the paths that clients think of.
     /// A streamed answer is counted when its head is ready.
-    pub fn finish(self, route: &Arc<str>, response: &Response) {
+    ///
+    /// From `slow` on, a request is warned of, with what it cost.
+    pub fn finish(self, route: &Arc<str>, response: &Response, slow: Option<Duration>) {
         let elapsed = self.start.elapsed();
         let status = response.status().as_u16();
         let method = label(&self.method);
@@ -35,6 +37,15 @@ impl Entry {
         metrics::counter!("http_requests_total", &labels).increment(1);
         metrics::histogram!("http_request_duration_seconds", "method" => method, "route" => route.clone())
             .record(elapsed);
+        if slow.is_some_and(|slow| elapsed >= slow) {
+            metrics::counter!("http_requests_slow_total", "method" => method, "route" => route.clone()).increment(1);
+            tracing::warn!(
+                target: "rest::slow",
+                status,
+                seconds = elapsed.as_secs_f64(),
+                "a slow request: {} {}", self.method, self.uri
+            );
+        }
         if tracing::enabled!(target: "rest::access", tracing::Level::INFO) {
             let peer = self.peer.map_or_else(|| "-".to_owned(), |peer| peer.ip().to_string());
             let length = response.body().size_hint().exact();

@@ -31,7 +31,7 @@ pub async fn run(inner: Arc<Inner>, request: Request) -> Response {
         let answered = AssertUnwindSafe(answer(&inner, &parts, body, &ids, &mut route)).catch_unwind().await;
         let mut response = answered.unwrap_or_else(|payload| respond(&panicked(payload)));
         request_id::mark(response.headers_mut(), &ids.request);
-        entry.finish(&route, &response);
+        entry.finish(&route, &response, inner.options.slow);
         response
     }
     .instrument(span)

@@ -17,6 +17,8 @@ pub struct Options {
     pub proxy_headers: bool,
     /// `disable_by_file_path` of `[healthcheck]`: `/healthcheck` says 503 while this file is there.
     pub health_file: Option<PathBuf>,
+    /// Requests that take as long are warned of; None for none.
+    pub slow: Option<Duration>,
 }
 
 impl Default for Options {
@@ -28,6 +30,7 @@ impl Default for Options {
             link_prefix: None,
             proxy_headers: false,
             health_file: None,
+            slow: None,
         }
     }
 }

@@ -4,6 +4,7 @@ mod bindings;
 mod conventions;
 mod dhcp;
 mod networks;
+mod policy;
 mod ports;
 mod segment_ranges;
 mod segments;
