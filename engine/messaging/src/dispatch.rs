@@ -82,3 +82,13 @@ impl Dispatcher {
         compatible.find(|e| e.methods().contains(&method)).ok_or_else(|| RemoteFault::no_such_method(method))
     }
 }
+
+/// Nobody hears of a cast that failed, so it is said here.
+pub(crate) fn log_cast_fault(topic: &str, method: &str, context: &Context, fault: &RemoteFault) {
+    tracing::warn!(
+        rpc.topic = topic,
+        rpc.method = method,
+        request.id = context.request_id().unwrap_or("-"),
+        "cast failed: {fault}"
+    );
+}

@@ -9,7 +9,7 @@
 //! | send | [`Client`]: `client.call(&ctxt, version, method, args)`, `client.server("host").cast(..)`, `client.fanout().cast(..)` |
 //! | serve | [`Endpoint`] + [`Dispatcher`] + [`Transport::listen`] giving a [`Listener`], stopped by [`Listener::stop`] or [`stop_all`] |
 //! | run in one process | [`InProcess`] |
-//! | speak AMQP later | [`wire`] packs and unpacks the envelope oslo.messaging puts on RabbitMQ |
+//! | run over RabbitMQ | [`Amqp`]; [`wire`] packs and unpacks the envelope |
 //! | test | `FakeBus` (feature `test-util`): records, scripts replies, drops/duplicates/reorders by seed |
 //!
 //! Invariants, the same on every transport:
@@ -21,6 +21,7 @@
 //! Reproduces: oslo_messaging/rpc/{client,server,dispatcher}.py, oslo_messaging/_drivers/{amqpdriver,common}.py,
 //! neutron_lib/{rpc,context}.py.
 
+pub mod amqp;
 mod client;
 mod context;
 mod dispatch;
@@ -31,11 +32,15 @@ mod in_process;
 mod message;
 mod meter;
 mod target;
+#[cfg(test)]
+mod tests;
 mod transport;
 pub mod wire;
 
+pub use amqp::Amqp;
 pub use client::{Client, Timeouts};
 pub use context::Context;
+pub(crate) use dispatch::log_cast_fault;
 pub use dispatch::{Dispatcher, Endpoint};
 #[cfg(any(test, feature = "test-util"))]
 pub use fake_bus::{FakeBus, Faults, Kind, Recorded};

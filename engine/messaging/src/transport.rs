@@ -1,4 +1,4 @@
-//! What a transport does. [`crate::InProcess`] is one; RabbitMQ will be another.
+//! What a transport does. [`crate::InProcess`] is one, [`crate::Amqp`] another.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -6,6 +6,7 @@ use std::time::Duration;
 use async_trait::async_trait;
 use futures::future::BoxFuture;
 use serde_json::Value;
+use tokio::sync::watch;
 
 use crate::{CallError, Context, Dispatcher, Message, Target, TransportError};
 
@@ -36,6 +37,12 @@ pub trait Transport: Send + Sync + 'static {
         dispatcher: Arc<Dispatcher>,
         options: ListenOptions,
     ) -> Result<Listener, TransportError>;
+
+    /// Counts the connections over which messages came; each after the first says that some may have been lost before it, so
+    /// that who lives by news looks at everything again. `None`: nothing is ever lost on the way.
+    fn connections(&self) -> Option<watch::Receiver<u64>> {
+        None
+    }
 }
 
 /// How a listener takes messages.

@@ -1,9 +1,10 @@
-//! The envelope that oslo.messaging puts around a message on RabbitMQ, both ways. No transport uses it yet; recorded
-//! messages of a real deployment are decoded with it in tests.
+//! The envelope that oslo.messaging puts around a message on RabbitMQ, both ways.
 //!
 //! Body: `{"oslo.version": "2.0", "oslo.message": "<JSON text>"}`; the text holds the [`Message`], the context under
 //! `_context_*`, and for calls `_msg_id`, `_reply_q`, `_timeout`; always `_unique_id` (duplicate detection).
 //! Reply: `{"result", "failure", "ending", "_msg_id", "_unique_id"}`, `failure` being JSON text of a [`RemoteFault`].
+
+use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
@@ -21,6 +22,8 @@ pub struct Request {
     pub context: Context,
     /// Message id and reply queue; `None` for casts.
     pub reply_to: Option<(String, String)>,
+    /// The caller wants to hear at least this often that its call is worked on (`_timeout`, seconds).
+    pub monitor: Option<Duration>,
     /// For detection of redelivered messages.
     pub unique_id: String,
 }
@@ -32,6 +35,12 @@ pub struct Reply {
     pub result: Result<Value, RemoteFault>,
     /// oslo.messaging sends heartbeats (`ending: false`) while a long call runs; they carry no result.
     pub ending: bool,
+    /// For detection of redelivered messages.
+    pub unique_id: String,
+}
+
+fn new_id() -> String {
+    Uuid::new_v4().simple().to_string()
 }
 
 /// A body that is no message.
@@ -57,9 +66,13 @@ pub fn seal(flat: &Value) -> Result<Vec<u8>, WireError> {
     Ok(serde_json::to_vec(&envelope)?)
 }
 
-/// Opens the envelope.
+/// Opens the envelope. A message without one (version 1.0 of the format) is given as it is.
 pub fn open(body: &[u8]) -> Result<Value, WireError> {
-    let envelope: Envelope = serde_json::from_slice(body)?;
+    let value: Value = serde_json::from_slice(body)?;
+    if value.is_object() && value.get("oslo.message").is_none() && value.get("oslo.version").is_none() {
+        return Ok(value);
+    }
+    let envelope: Envelope = serde_json::from_value(value)?;
     if !envelope.version.starts_with("2.") {
         return Err(WireError::Version(envelope.version));
     }
@@ -67,6 +80,18 @@ pub fn open(body: &[u8]) -> Result<Value, WireError> {
 }
 
 impl Request {
+    /// A cast.
+    #[must_use]
+    pub fn new(message: Message, context: Context) -> Self {
+        Self { message, context, reply_to: None, monitor: None, unique_id: new_id() }
+    }
+
+    /// A call, to be answered under an id in a queue.
+    #[must_use]
+    pub fn reply_to(self, id: &str, queue: &str) -> Self {
+        Self { reply_to: Some((id.to_owned(), queue.to_owned())), ..self }
+    }
+
     /// The flat JSON inside the envelope.
     #[must_use]
     pub fn to_flat(&self) -> Value {
@@ -80,7 +105,8 @@ impl Request {
         if let Some((id, queue)) = &self.reply_to {
             flat.insert("_msg_id".to_owned(), json!(id));
             flat.insert("_reply_q".to_owned(), json!(queue));
-            flat.insert("_timeout".to_owned(), Value::Null);
+            let seconds = self.monitor.map(|every| every.as_secs());
+            flat.insert("_timeout".to_owned(), json!(seconds));
         }
         flat.insert("_unique_id".to_owned(), json!(self.unique_id));
         for (key, value) in &self.context.0 {
@@ -105,17 +131,32 @@ impl Request {
             _ => None,
         };
         let reply_to = text("_msg_id").zip(text("_reply_q"));
-        let unique_id = text("_unique_id").unwrap_or_else(|| Uuid::new_v4().simple().to_string());
+        let unique_id = text("_unique_id").unwrap_or_else(new_id);
+        let seconds = rest.remove("_timeout").as_ref().and_then(Value::as_f64);
+        let monitor = seconds.filter(|s| *s > 0.0).and_then(|s| Duration::try_from_secs_f64(s).ok());
         Ok(Self {
             message: serde_json::from_value(Value::Object(rest))?,
             context: Context(context),
             reply_to,
+            monitor,
             unique_id,
         })
     }
 }
 
 impl Reply {
+    /// The answer to the call of this id.
+    #[must_use]
+    pub fn new(message_id: String, result: Result<Value, RemoteFault>) -> Self {
+        Self { message_id, result, ending: true, unique_id: new_id() }
+    }
+
+    /// The sign that the call of this id is worked on.
+    #[must_use]
+    pub fn alive(message_id: String) -> Self {
+        Self { message_id, result: Ok(Value::Null), ending: false, unique_id: new_id() }
+    }
+
     #[must_use]
     pub fn to_flat(&self) -> Value {
         let (result, failure) = match &self.result {
@@ -123,7 +164,7 @@ impl Reply {
             Err(fault) => (Value::Null, json!(serde_json::to_string(fault).unwrap_or_default())),
         };
         json!({"result": result, "failure": failure, "ending": self.ending, "_msg_id": self.message_id,
-               "_unique_id": Uuid::new_v4().simple().to_string()})
+               "_unique_id": self.unique_id})
     }
 
     pub fn from_flat(flat: Value) -> Result<Self, WireError> {
@@ -137,13 +178,15 @@ impl Reply {
             ending: bool,
             #[serde(rename = "_msg_id")]
             message_id: String,
+            #[serde(rename = "_unique_id", default = "new_id")]
+            unique_id: String,
         }
-        let Flat { result, failure, ending, message_id } = serde_json::from_value(flat)?;
+        let Flat { result, failure, ending, message_id, unique_id } = serde_json::from_value(flat)?;
         let result = match failure {
             Some(text) => Err(serde_json::from_str(&text)?),
             None => Ok(result),
         };
-        Ok(Self { message_id, result, ending })
+        Ok(Self { message_id, result, ending, unique_id })
     }
 }
 
@@ -162,6 +205,7 @@ mod tests {
             },
             context: Context::admin(),
             reply_to: Some(("1".into(), "reply_q".into())),
+            monitor: Some(Duration::from_secs(5)),
             unique_id: "u".into(),
         };
         let back = Request::from_flat(open(&seal(&request.to_flat()).unwrap()).unwrap()).unwrap();
@@ -171,7 +215,7 @@ mod tests {
     #[test]
     fn a_failure_survives_the_envelope() {
         let fault = RemoteFault::new("neutron_lib.exceptions", "Gone", "gone");
-        let reply = Reply { message_id: "1".into(), result: Err(fault), ending: true };
+        let reply = Reply::new("1".into(), Err(fault));
         assert_eq!(Reply::from_flat(reply.to_flat()).unwrap(), reply);
     }
 

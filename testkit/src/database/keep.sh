@@ -1,8 +1,10 @@
-# Keeps a database server for the test processes of one run, and stops it when none has used it for a while.
+# Keeps a server for the test processes of one run, and stops it when none has used it for a while.
 # Arguments: the directory, then the command. A user holds a shared lock on `users`; `lock` is held by whoever starts, joins
 # or stops the server.
+# KEEP_AFTER is a command to run at the end.
 dir=$1
 shift
+trap '${KEEP_AFTER:-:}' EXIT
 "$@" </dev/null >>"$dir/log" 2>&1 8>&- &
 server=$!
 echo "$server" >"$dir/pid"

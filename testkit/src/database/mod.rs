@@ -163,9 +163,9 @@ impl Drop for Server {
 
 /// Where a server is.
 #[derive(Debug, Clone)]
-struct Place {
-    directory: PathBuf,
-    port: u16,
+pub(crate) struct Place {
+    pub(crate) directory: PathBuf,
+    pub(crate) port: u16,
 }
 
 impl Kind {
@@ -317,7 +317,18 @@ fn shared(kind: Kind) -> Place {
     if let Some((_, place, _)) = joined.iter().find(|(of, ..)| *of == kind) {
         return place.clone();
     }
-    let directory = memory().join(format!("neutrino-test-{}-{}", kind.name(), nix::unistd::geteuid()));
+    let (place, users) = join(kind.name(), |place| {
+        kind.create(place);
+        keep(kind, place);
+    });
+    joined.push((kind, place.clone(), users));
+    place
+}
+
+/// The server of this name that the test processes of this user share, started with `begin` when it does not run. It runs as
+/// long as somebody holds the file.
+pub(crate) fn join(name: &str, begin: impl FnOnce(&Place)) -> (Place, File) {
+    let directory = memory().join(format!("neutrino-test-{name}-{}", nix::unistd::geteuid()));
     std::fs::create_dir_all(&directory).expect("a directory for the server");
     let file = |name: &str| {
         let path = directory.join(name);
@@ -337,33 +348,35 @@ fn shared(kind: Kind) -> Place {
             let _ = std::fs::remove_dir_all(directory.join("data"));
             let _ = std::fs::remove_file(directory.join("log"));
             let place = Place { port: free_port(), directory };
-            kind.create(&place);
-            keep(kind, &place);
+            begin(&place);
             std::fs::write(&port_file, place.port.to_string()).expect("a file of the server");
             place
         }
     };
     users.lock_shared().expect("the lock of the users");
     let _ = lock.unlock();
-    joined.push((kind, place.clone(), users));
-    place
+    (place, users)
 }
 
 /// Starts the server under its keeper and waits until it answers.
 fn keep(kind: Kind, place: &Place) {
     let words = kind.server(place);
-    let keeper = Program::new("bash").args(["-c", KEEP, "keep"]).arg(&place.directory).args(words).directory("/");
-    keeper.detach().expect("bash keeps the server");
+    keeper(place).args(words).detach().expect("bash keeps the server");
     kind.wait_for(place, &place.directory.join("log"));
 }
 
+/// What keeps a server; its command follows.
+pub(crate) fn keeper(place: &Place) -> Program {
+    Program::new("bash").args(["-c", KEEP, "keep"]).arg(&place.directory).directory("/")
+}
+
 /// Where files cost no disk.
-fn memory() -> PathBuf {
+pub(crate) fn memory() -> PathBuf {
     let memory = Path::new("/dev/shm");
     if memory.is_dir() { memory.to_owned() } else { std::env::temp_dir() }
 }
 
-fn free_port() -> u16 {
+pub(crate) fn free_port() -> u16 {
     let listener = TcpListener::bind("127.0.0.1:0").expect("a free port of the loopback");
     listener.local_addr().expect("it is bound").port()
 }
@@ -378,7 +391,7 @@ fn user() -> String {
     user.map_or_else(|| "nobody".to_owned(), |user| user.name)
 }
 
-fn unique() -> u64 {
+pub(crate) fn unique() -> u64 {
     use std::hash::{BuildHasher, Hasher};
     let mut hasher = std::collections::hash_map::RandomState::new().build_hasher();
     hasher.write_u32(std::process::id());

@@ -87,6 +87,7 @@ const NOUNS: &[&str] =
 const WORD_EXCEPTIONS: &[(&str, &str, &str)] = &[
     ("engine/config/src/opt.rs", "port", "a TCP port"),
     ("engine/identity/src/keystone/client.rs", "agent", "the user agent of HTTP"),
+    ("engine/messaging/src/amqp/", "port", "a TCP port"),
     ("engine/rest/src/", "router", "axum's name of what answers requests"),
     ("engine/rest/src/", "segment", "a part of a path"),
     ("engine/rest/src/if_match.rs", "tags", "entity tags of HTTP"),

@@ -22,9 +22,7 @@ use tokio::task::JoinSet;
 
 use self::queues::{Delivery, Queues, SlotId};
 use crate::transport::Transport;
-use crate::{
-    CallError, Context, Dispatcher, ListenOptions, Listener, Message, RemoteFault, Target, TransportError, meter,
-};
+use crate::{CallError, Context, Dispatcher, ListenOptions, Listener, Message, Target, TransportError, meter};
 
 /// How long a sender waits for room in a full queue.
 const SEND_PATIENCE: Duration = Duration::from_secs(30);
@@ -253,17 +251,7 @@ async fn handle(dispatcher: &Dispatcher, topic: &str, delivery: Delivery) {
     meter::handled(topic, &method, outcome, started.elapsed());
     match (reply, result) {
         (Some(reply), result) => drop(reply.send(result)),
-        (None, Err(fault)) => log_cast_fault(topic, &method, &context, &fault),
+        (None, Err(fault)) => crate::log_cast_fault(topic, &method, &context, &fault),
         (None, Ok(_)) => {}
     }
-}
-
-/// Nobody hears of a cast that failed, so it is said here.
-fn log_cast_fault(topic: &str, method: &str, context: &Context, fault: &RemoteFault) {
-    tracing::warn!(
-        rpc.topic = topic,
-        rpc.method = method,
-        request.id = context.request_id().unwrap_or("-"),
-        "cast failed: {fault}"
-    );
 }
