@@ -17,6 +17,7 @@ pub mod sharing;
 pub mod standard;
 pub mod subnet;
 pub mod subnetpool;
+mod turn;
 
 #[cfg(test)]
 mod testing;

@@ -209,6 +209,15 @@ impl Session {
         }
     }
 
+    /// Rolls back, and keeps no connection to a server.
+    pub fn abandon(self) {
+        match self {
+            Session::Sqlite(session) => drop(session),
+            Session::Mysql(session) => session.abandon(),
+            Session::Postgres(session) => session.abandon(),
+        }
+    }
+
     pub async fn commit(self, effects: Vec<Effect>) -> Result<(), Error> {
         match self {
             Session::Sqlite(session) => session.commit(effects).await,

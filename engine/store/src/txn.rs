@@ -168,6 +168,11 @@ impl Txn {
         }
     }
 
+    /// Rolls back and throws the connection to the server away, with what is tied to it.
+    pub(crate) fn abandon(self) {
+        self.session.abandon();
+    }
+
     pub(crate) fn dialect(&self) -> Dialect {
         self.session.dialect()
     }

@@ -24,7 +24,7 @@ async fn assert_true(lab: &Lab, project: &str) {
     for (kind, table) in [("network", "networks"), ("port", "ports")] {
         let rows = lab.number(&format!("SELECT COUNT(*) FROM {table} WHERE project_id = '{project}'")).await;
         let sql = format!(
-            "SELECT in_use FROM quotausages WHERE project_id = '{project}' AND resource = '{kind}' AND dirty = 0"
+            "SELECT in_use FROM quotausages WHERE project_id = '{project}' AND resource = '{kind}' AND NOT dirty"
         );
         let kept = lab.number(&sql).await;
         assert!(kept == rows || kept == i64::MIN, "{kind} of {project}: {rows} rows, {kept} counted");
@@ -58,7 +58,7 @@ async fn hammer(lab: Arc<Lab>, limit: i64) {
     }
     assert_eq!(made, limit);
     assert_eq!(lab.number("SELECT COUNT(*) FROM networks WHERE project_id = 'p1'").await, limit);
-    assert_eq!(lab.number("SELECT in_use FROM quotausages WHERE dirty = 0").await, limit);
+    assert_eq!(lab.number("SELECT in_use FROM quotausages WHERE NOT dirty").await, limit);
     assert_true(&lab, "p1").await;
 }
 
@@ -237,7 +237,7 @@ async fn creates_and_deletes_leave_the_truth() {
     for task in tasks {
         task.await.unwrap();
     }
-    assert_eq!(lab.number("SELECT in_use FROM quotausages WHERE dirty = 0").await, 0);
+    assert_eq!(lab.number("SELECT in_use FROM quotausages WHERE NOT dirty").await, 0);
     assert_true(&lab, "p1").await;
 }
 
@@ -251,10 +251,10 @@ async fn a_start_counts_anew() {
     lab.execute(&format!("DELETE FROM networks WHERE id = '{network}'")).await;
     let again = Lab::on(lab.system.store.clone(), networks(3));
     again.start().await;
-    assert_eq!(lab.number("SELECT COUNT(*) FROM quotausages WHERE dirty = 1").await, 1);
+    assert_eq!(lab.number("SELECT COUNT(*) FROM quotausages WHERE dirty").await, 1);
     let member = again.member("p1");
     member.network().await;
-    assert_eq!(lab.number("SELECT in_use FROM quotausages WHERE dirty = 0").await, 2);
+    assert_eq!(lab.number("SELECT in_use FROM quotausages WHERE NOT dirty").await, 2);
     member.network().await;
     assert_over(&member.create("network", json!({})).await.unwrap_err(), "network");
     assert_true(&again, "p1").await;
@@ -280,7 +280,7 @@ async fn dirty_rows_stay_right_under_deletes() {
     assert_eq!(lab.number("SELECT dirty FROM quotausages").await, 1);
     member.network().await;
     assert_true(&lab, "p1").await;
-    assert_eq!(lab.number("SELECT in_use FROM quotausages WHERE dirty = 0").await, 3);
+    assert_eq!(lab.number("SELECT in_use FROM quotausages WHERE NOT dirty").await, 3);
 }
 
 #[tokio::test]

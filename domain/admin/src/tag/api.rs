@@ -115,8 +115,18 @@ impl Api {
         taggable: &Taggable,
         request: &Request,
         change: &Change,
+        again: bool,
     ) -> Result<(), Fault> {
-        let record = permitted(op, taggable, request.param("id"), change.verb(request.route.method)).await?;
+        let verb = change.verb(request.route.method);
+        let mut record = permitted(op, taggable, request.param("id"), verb).await?;
+        if again {
+            // Many write at once. Waiting here for whoever has the row, and reading after him, ends what comparing alone may not.
+            let shared = op.system.shared;
+            let (table, key, revision) = (shared.table, shared.key, shared.revision);
+            let sql = format!("UPDATE {table} SET {revision} = {revision} WHERE {key} = ?");
+            op.txn.execute(&sql, &[record.shared_id.into()]).await?;
+            record = permitted(op, taggable, request.param("id"), verb).await?;
+        }
         if let Some(expected) = request.if_match
             && record.value(REVISION).and_then(Value::as_i64) != Some(expected)
         {
@@ -177,7 +187,7 @@ impl Action for Api {
             let result: Result<(), Fault> = async {
                 let mut txn = system.store.write().await?;
                 let mut op = Op::new(&mut txn, context, system);
-                self.change(&mut op, taggable, &request, &change).await?;
+                self.change(&mut op, taggable, &request, &change, attempt > 0).await?;
                 txn.commit().await?;
                 Ok(())
             }

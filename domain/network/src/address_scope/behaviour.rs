@@ -6,6 +6,7 @@ use resource::{Behaviour, Condition, Given, Op};
 use schema::{Fault, Record, Value};
 
 use crate::sharing::Sharing;
+use crate::turn;
 
 const SHARING: Sharing = Sharing { table: "address_scopes", rbac: "addressscoperbacs" };
 
@@ -42,9 +43,11 @@ impl Behaviour for AddressScopes {
     }
 
     async fn deleting(&self, op: &mut Op<'_>, record: &Record) -> Result<(), Fault> {
+        // No reference holds pools to their scope.
+        turn::take(op, &super::turn(record.id())).await?;
         let sql = "SELECT id FROM subnetpools WHERE address_scope_id = ? ORDER BY id";
         match op.txn.query_one(sql, &[record.id().into()]).await? {
-            None => Ok(()),
+            None => turn::forget(op, &super::turn(record.id())).await,
             Some(row) => Err(Fault::conflict(
                 "AddressScopeInUse",
                 format!(

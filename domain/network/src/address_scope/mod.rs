@@ -71,6 +71,11 @@ pub async fn visible(op: &mut Op<'_>, id: &str) -> Result<Scope, Fault> {
     }
 }
 
+/// The turn of those who change which pools the scope has.
+pub(crate) fn turn(id: &str) -> String {
+    format!("address_scope.{id}")
+}
+
 /// Whether all projects may use the scope.
 pub async fn is_shared(op: &mut Op<'_>, id: &str) -> Result<bool, Fault> {
     let sql =

@@ -78,6 +78,7 @@ impl Networks {
 
     /// At most one external network is the default one.
     async fn check_default(&self, op: &mut Op<'_>, network: &str) -> Result<(), Fault> {
+        crate::turn::take(op, "default_external_network").await?;
         let sql = "SELECT network_id FROM externalnetworks WHERE is_default = ? AND network_id <> ? LIMIT 1";
         match op.txn.query_one(sql, &[true.into(), network.into()]).await? {
             Some(row) => Err(faults::default_external_exists(&row.text(0))),

@@ -10,6 +10,7 @@ use super::prefixes::{Space, merge};
 use super::{ADDRESS_SCOPE_ID, IS_DEFAULT, PREFIXES, faults};
 use crate::address_scope;
 use crate::sharing::Sharing;
+use crate::turn;
 
 pub(super) const SHARING: Sharing = Sharing { table: "subnetpools", rbac: "subnetpoolrbacs" };
 
@@ -53,6 +54,7 @@ fn settle_bounds(record: &mut Record, version: i64) -> Result<(), Fault> {
 
 /// Only one default per family.
 async fn check_default(op: &mut Op<'_>, version: i64, except: &str) -> Result<(), Fault> {
+    turn::take(op, "default_subnetpool").await?;
     let sql = "SELECT 1 FROM subnetpools WHERE is_default = ? AND ip_version = ? AND id <> ?";
     match op.txn.query_one(sql, &[true.into(), version.into(), except.into()]).await? {
         Some(_) => Err(faults::two_defaults(version)),
@@ -69,6 +71,7 @@ async fn check_scope(
     nets: &[IpNet],
 ) -> Result<(), Fault> {
     let Some(scope_id) = scope_id else { return Ok(()) };
+    turn::take(op, &address_scope::turn(scope_id)).await?;
     let scope = address_scope::visible(op, scope_id).await?;
     if scope.ip_version != version {
         return Err(faults::scope_version(pool_id, scope_id, scope.ip_version));

@@ -306,6 +306,63 @@ async fn subnetpool_concurrent_allocation() {
     }
 }
 
+/// Many ask at once on two servers; exactly one pool of each family becomes the default.
+#[tokio::test(flavor = "multi_thread", worker_threads = 4)]
+async fn one_default_pool_of_many_at_once() {
+    let lab = Lab::new().await;
+    let other_server = Lab::on(lab.system.store.clone(), Settings::default());
+    let tasks: Vec<_> = (0..16)
+        .map(|n| {
+            let who = if n % 2 == 0 { lab.admin() } else { other_server.admin() };
+            let prefix = if n % 4 < 2 { format!("10.{n}.0.0/16") } else { format!("2001:db8:{n}::/48") };
+            let body = json!({"name": "p", "prefixes": [prefix], "is_default": true});
+            tokio::spawn(async move { who.try_create("subnetpool", body).await })
+        })
+        .collect();
+    let mut made = 0;
+    for task in tasks {
+        let outcome = task.await.unwrap();
+        if outcome != error(400, "InvalidInput") {
+            made += 1;
+        }
+    }
+    assert_eq!(made, 2);
+    assert_eq!(lab.admin().list("subnetpool", "is_default=true").await.unwrap().len(), 2);
+}
+
+/// Many pools of one scope at once, each overlapping with its neighbour: those that are made have no address in common.
+#[tokio::test(flavor = "multi_thread", worker_threads = 4)]
+async fn pools_of_a_scope_made_at_once_have_no_address_in_common() {
+    let lab = Lab::new().await;
+    let other_server = Lab::on(lab.system.store.clone(), Settings::default());
+    let scope = id(&lab.admin().create("address_scope", json!({"name": "s", "ip_version": 4})).await.unwrap());
+    let tasks: Vec<_> = (0..16)
+        .map(|n| {
+            let who = if n % 2 == 0 { lab.admin() } else { other_server.admin() };
+            let prefixes = json!([format!("10.0.{}.0/24", n / 2), format!("10.0.{}.0/24", n / 2 + 1)]);
+            let body = json!({"name": "p", "prefixes": prefixes, "address_scope_id": scope});
+            tokio::spawn(async move { drop(who.try_create("subnetpool", body).await) })
+        })
+        .collect();
+    for task in tasks {
+        task.await.unwrap();
+    }
+    let pools = lab.admin().list("subnetpool", "").await.unwrap();
+    assert!(!pools.is_empty());
+    let nets: Vec<Vec<IpNet>> = pools
+        .iter()
+        .map(|pool| {
+            let prefixes = pool["prefixes"].as_array().unwrap();
+            prefixes.iter().filter_map(|prefix| cidr::parse(prefix.as_str().unwrap())).collect()
+        })
+        .collect();
+    for (i, one) in nets.iter().enumerate() {
+        for other in &nets[i + 1..] {
+            assert!(!Space::new(one).meets(&Space::new(other)), "{one:?} and {other:?}");
+        }
+    }
+}
+
 mod actions {
     use policy::Context;
     use resource::{Action, Request};

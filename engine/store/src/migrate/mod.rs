@@ -83,7 +83,7 @@ async fn lock(txn: &mut Txn) -> Result<(), Error> {
     match txn.dialect() {
         Dialect::Sqlite => Ok(()),
         Dialect::Mysql => {
-            let row = txn.query_one("SELECT GET_LOCK('neutrino.migrate', 120)", &[]).await?;
+            let row = txn.query_one("SELECT GET_LOCK(concat('neutrino.', md5(database())), 120)", &[]).await?;
             if row.is_some_and(|row| row.bool(0)) {
                 return Ok(());
             }
@@ -96,7 +96,7 @@ async fn lock(txn: &mut Txn) -> Result<(), Error> {
 
 async fn unlock(txn: &mut Txn) -> Result<(), Error> {
     match txn.dialect() {
-        Dialect::Mysql => txn.query("SELECT RELEASE_LOCK('neutrino.migrate')", &[]).await.map(drop),
+        Dialect::Mysql => txn.query("SELECT RELEASE_LOCK(concat('neutrino.', md5(database())))", &[]).await.map(drop),
         Dialect::Sqlite | Dialect::Postgres => Ok(()),
     }
 }
@@ -115,16 +115,20 @@ pub async fn upgrade(store: &Store, all: &[Migration]) -> Result<Vec<&'static st
         let outcome = step(&mut txn, all).await;
         // The lock is the connection's and would stay with it.
         let unlocked = unlock(&mut txn).await;
+        if unlocked.is_err() {
+            // It ends with the connection.
+            txn.abandon();
+            outcome?;
+            unlocked?;
+            continue;
+        }
         match outcome? {
             Some(name) => {
-                unlocked.and(txn.commit().await).map_err(|source| MigrateError::Failed { name, source })?;
+                txn.commit().await.map_err(|source| MigrateError::Failed { name, source })?;
                 tracing::info!(migration = name, "database migrated");
                 applied.push(name);
             }
-            None => {
-                unlocked?;
-                return Ok(applied);
-            }
+            None => return Ok(applied),
         }
     }
 }

@@ -147,6 +147,12 @@ impl Session {
         }
     }
 
+    pub fn abandon(mut self) {
+        if let Some(mut slot) = self.slot.take() {
+            slot.discard();
+        }
+    }
+
     /// Goes on when the caller stops waiting. The effects go out in the order in which commits were sent.
     pub async fn commit(mut self, effects: Vec<Effect>) -> Result<(), Error> {
         let ticket = self.database.outbox.ticket();

@@ -6,6 +6,7 @@ mod dhcp;
 mod networks;
 mod policy;
 mod ports;
+mod restart;
 mod segment_ranges;
 mod segments;
 mod subnets;
