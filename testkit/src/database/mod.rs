@@ -136,9 +136,17 @@ impl Server {
     /// Starts it again, at the same address and with the same data, after [`Server::kill`].
     pub fn restart(&self) {
         let log = self.directory.path().join("log");
-        let child = start(self.kind.server(&self.place)).spawn_logging(&log).expect("the server starts");
+        let start = || start(self.kind.server(&self.place)).spawn_logging(&log).expect("the server starts");
+        let mut child = start();
+        until(SOON, || {
+            // PostgreSQL refuses to start while processes of the one that was killed still end.
+            if !matches!(child.wait(Duration::ZERO), Ok(None)) {
+                child = start();
+            }
+            let answers = self.kind.client(&self.place, None, "SELECT 1").run(SOON);
+            answers.is_ok_and(|done| done.success()).then_some(())
+        });
         *self.running.lock().unwrap_or_else(PoisonError::into_inner) = Some(child);
-        self.kind.wait_for(&self.place, &log);
     }
 
     /// kill -9: what was committed is there after [`Server::restart`].

@@ -11,6 +11,14 @@ use testkit::database::{Kind, Server};
 const CLIENTS: usize = 6;
 const KILLS: usize = 3;
 
+struct Stopper<'a>(&'a AtomicBool);
+
+impl Drop for Stopper<'_> {
+    fn drop(&mut self) {
+        self.0.store(true, Ordering::SeqCst);
+    }
+}
+
 fn under_load(kind: Kind) {
     let server = Server::start(kind);
     let database = server.database();
@@ -20,6 +28,8 @@ fn under_load(kind: Kind) {
     api.create("subnet", subnet);
     let (stop, made, unavailable) = (AtomicBool::new(false), AtomicUsize::new(0), AtomicUsize::new(0));
     let acknowledged = std::thread::scope(|scope| {
+        // Also when something below fails: the clients would go on for ever.
+        let _stopper = Stopper(&stop);
         let clients: Vec<_> = (0..CLIENTS)
             .map(|client| {
                 let (api, network) = (api.clone(), network.id().to_owned());
