@@ -26,6 +26,9 @@ const FOREIGN: &[&str] = &[
     "securitygroup",
 ];
 
+/// Sections that only the server reads, which agents meet in neutron.conf.
+const OF_SERVERS: &[&str] = &["keystone_authtoken", "nova", "oslo_policy", "neutrino"];
+
 /// Reads the configuration files and arguments of a service, and warns of what nobody reads.
 pub fn configuration(program: &str, arguments: &[String], declared: &[config::Options]) -> anyhow::Result<Config> {
     let loader = declared.iter().fold(options::loader(), |loader, options| loader.declare(options));
@@ -34,7 +37,11 @@ pub fn configuration(program: &str, arguments: &[String], declared: &[config::Op
     let config = loader.arguments(arguments, &defaults)?.load()?;
     check(&config)?;
     crate::logging::start(config.get(&options::DEBUG)?, config.get(&options::USE_JSON)?);
-    config.warn_unknown(FOREIGN);
+    let mut foreign = FOREIGN.to_vec();
+    if !declared.iter().any(|options| std::ptr::eq(*options, server::OPTIONS)) {
+        foreign.extend(OF_SERVERS);
+    }
+    config.warn_unknown(&foreign);
     Ok(config)
 }
 
