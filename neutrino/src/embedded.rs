@@ -9,11 +9,11 @@ use anyhow::Context as _;
 use config::{Config, Loader};
 use linux::Netns;
 use messaging::{Bus, InProcess};
-use runtime::{Common, Stop, options};
-use server::{Server, Setup};
+use runtime::{Common, Stop, options, transport};
+use server::{Roles, Server, Setup};
 
 /// Options of all parts.
-pub static OPTIONS: &[config::Options] = &[server::OPTIONS, dhcp::OPTIONS, linuxbridge::OPTIONS];
+pub static OPTIONS: &[config::Options] = &[server::OPTIONS, dhcp::OPTIONS, linuxbridge::OPTIONS, transport::OPTIONS];
 
 /// What holds when no file says anything else: overlay networks with endpoints on this machine, any flat network.
 pub const DEFAULTS: &str = "\
@@ -54,8 +54,12 @@ impl Embedded {
         let common = Common::read(config)?;
         let setup = Setup::read(config)?;
         let store = server::open_store(&setup, &common.state_path).await?;
-        let bus: Bus = Arc::new(InProcess::new());
-        let server = Server::start(&setup, store, bus.clone()).await?;
+        let bus = match transport::bus(config, "neutrino")? {
+            Some(bus) => bus,
+            None => Arc::new(InProcess::new()) as Bus,
+        };
+        let roles = Roles { host: common.host.clone(), ..Roles::default() };
+        let server = Server::start_as(&roles, &setup, store, bus.clone()).await?;
         let stop = Stop::new();
         let mut embedded = Embedded { server, stop: stop.clone(), agents: Vec::new() };
         if let Some(host) = host {

@@ -36,6 +36,12 @@ enum Command {
     /// Serve the API and RPC.
     #[command(visible_alias = "api")]
     Server(Options),
+    /// Answer agents over RabbitMQ, without the API; as many of it as wanted.
+    RpcServer(Options),
+    /// Serve DHCP on the networks that the server gives this host.
+    DhcpAgent(Options),
+    /// Wire the ports of this host with Linux bridges.
+    LinuxbridgeAgent(Options),
     /// Stand-in instances: namespaces with a DHCP client, to see networks work without a hypervisor.
     Instance(neutrino::instance::InstanceArgs),
     /// Print the options that hold, each with where its value comes from.
@@ -54,7 +60,12 @@ struct Options {
 }
 
 /// Names of the Python programs, for unit files that keep theirs.
-const PYTHON_NAMES: &[(&str, &str)] = &[("neutron-server", "server"), ("neutron-rpc-server", "server")];
+const PYTHON_NAMES: &[(&str, &str)] = &[
+    ("neutron-server", "server"),
+    ("neutron-rpc-server", "rpc-server"),
+    ("neutron-dhcp-agent", "dhcp-agent"),
+    ("neutron-linuxbridge-agent", "linuxbridge-agent"),
+];
 
 fn arguments() -> Vec<String> {
     let mut arguments: Vec<String> = std::env::args().collect();
@@ -69,6 +80,9 @@ fn main() -> ExitCode {
     let cli = Cli::parse_from(arguments());
     let done = match cli.command {
         Command::Server(options) => service::server(&options.options),
+        Command::RpcServer(options) => service::rpc_server(&options.options),
+        Command::DhcpAgent(options) => service::dhcp_agent(&options.options),
+        Command::LinuxbridgeAgent(options) => service::linuxbridge_agent(&options.options),
         Command::Up(args) => up::run(&args),
         Command::Cleanup(args) => up::cleanup(&args),
         Command::Demo(args) => neutrino::demo::run(&args),

@@ -3,13 +3,22 @@
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
 
-use config::{Declared, Kind, Spec};
+use config::{Declared, Kind, Opt, Spec};
+use runtime::transport;
+
+pub static RPC_WORKERS: Opt<Option<i64>> = Opt::int("DEFAULT", "rpc_workers")
+    .min(0)
+    .optional()
+    .help("0: `neutrino server` serves the API only, and `neutrino rpc-server` answers agents. Any other number: one process does both.");
+
+/// Options of the program itself.
+pub static OPTIONS: config::Options = &[&RPC_WORKERS];
 
 /// Who reads which options, by command.
 pub static READERS: &[(&str, &[config::Options])] = &[
-    ("server", &[runtime::options::OPTIONS, server::OPTIONS]),
-    ("dhcp-agent", &[runtime::options::OPTIONS, dhcp::OPTIONS]),
-    ("linuxbridge-agent", &[runtime::options::OPTIONS, linuxbridge::OPTIONS]),
+    ("server", &[runtime::options::OPTIONS, server::OPTIONS, transport::OPTIONS, OPTIONS]),
+    ("dhcp-agent", &[runtime::options::OPTIONS, dhcp::OPTIONS, transport::OPTIONS]),
+    ("linuxbridge-agent", &[runtime::options::OPTIONS, linuxbridge::OPTIONS, transport::OPTIONS]),
 ];
 
 fn takes(kind: Kind) -> String {

@@ -6,14 +6,17 @@ use std::sync::Arc;
 
 use anyhow::Context as _;
 use config::{Config, default_files};
+use linux::Netns;
 use messaging::{Bus, InProcess};
+use runtime::transport;
 use runtime::{Common, options};
-use server::{Server, Setup};
+use server::{Roles, Server, Setup};
+
+use neutrino::reference::{OPTIONS, RPC_WORKERS};
 
 /// Sections that other programs sharing these files read.
 const FOREIGN: &[&str] = &[
     "oslo_concurrency",
-    "oslo_messaging_rabbit",
     "oslo_messaging_notifications",
     "placement",
     "cors",
@@ -67,17 +70,78 @@ pub fn block_on<T>(work: impl Future<Output = anyhow::Result<T>>) -> anyhow::Res
     tokio::runtime::Builder::new_multi_thread().enable_all().build().context("the runtime cannot start")?.block_on(work)
 }
 
+/// API and RPC server. Agents of other processes are reached over the broker of `transport_url`; without one, there are none.
 pub fn server(arguments: &[String]) -> anyhow::Result<()> {
-    let config = configuration("neutron-server", arguments, &[server::OPTIONS])?;
+    let config = configuration("neutron-server", arguments, &[server::OPTIONS, transport::OPTIONS, OPTIONS])?;
     block_on(async {
-        let common = Common::read(&config)?;
-        let setup = Setup::read(&config)?;
-        let store = server::open_store(&setup, &common.state_path).await?;
-        let bus: Bus = Arc::new(InProcess::new());
-        let server = Server::start(&setup, store, bus).await?;
-        tracing::info!(address = %server.address, "the API is served");
-        server.run(asked_to_stop()).await
+        let bus = match transport::bus(&config, "neutron-server")? {
+            Some(bus) => bus,
+            None => Arc::new(InProcess::new()) as Bus,
+        };
+        // Agents are then answered by processes of their own.
+        let rpc = config.get(&RPC_WORKERS)? != Some(0);
+        serve(&config, bus, true, rpc).await
     })
+}
+
+/// The part of the server that agents talk to, without the API.
+pub fn rpc_server(arguments: &[String]) -> anyhow::Result<()> {
+    let config = configuration("neutron-rpc-server", arguments, &[server::OPTIONS, transport::OPTIONS, OPTIONS])?;
+    block_on(async {
+        let bus = transport::bus_or_local(&config, "neutron-rpc-server")?;
+        serve(&config, bus, false, true).await
+    })
+}
+
+async fn serve(config: &Config, bus: Bus, api: bool, rpc: bool) -> anyhow::Result<()> {
+    let common = Common::read(config)?;
+    let setup = Setup::read(config)?;
+    let store = server::open_store(&setup, &common.state_path).await?;
+    let roles = Roles { api, rpc, host: common.host.clone() };
+    let started = tokio::select! {
+        started = Server::start_as(&roles, &setup, store, bus) => Some(started?),
+        // The broker may be away; a stop is obeyed meanwhile.
+        () = asked_to_stop() => None,
+    };
+    let Some(server) = started else { return Ok(()) };
+    if api {
+        tracing::info!(address = %server.address, rpc, "the API is served");
+    } else {
+        tracing::info!("agents are answered");
+    }
+    server.run(asked_to_stop()).await
+}
+
+/// An agent in a process of its own, for the network namespace that it is started in.
+fn agent<F, E>(
+    program: &str,
+    arguments: &[String],
+    options: config::Options,
+    run: impl FnOnce(Config, Bus, Netns) -> F,
+) -> anyhow::Result<()>
+where
+    F: Future<Output = Result<(), E>>,
+    E: std::error::Error + Send + Sync + 'static,
+{
+    let config = configuration(program, arguments, &[options, transport::OPTIONS])?;
+    if !linux::is_root() {
+        anyhow::bail!("{program} works on the host's network and has to be started by root");
+    }
+    let host = Netns::current()?;
+    block_on(async {
+        let bus = transport::bus_or_local(&config, program)?;
+        Ok(run(config, bus, host).await?)
+    })
+}
+
+pub fn dhcp_agent(arguments: &[String]) -> anyhow::Result<()> {
+    let run = |config: Config, bus, host| async move { dhcp::run(&config, bus, host, asked_to_stop()).await };
+    agent("neutron-dhcp-agent", arguments, dhcp::OPTIONS, run)
+}
+
+pub fn linuxbridge_agent(arguments: &[String]) -> anyhow::Result<()> {
+    let run = |config: Config, bus, host| async move { linuxbridge::run(&config, bus, host, asked_to_stop()).await };
+    agent("neutron-linuxbridge-agent", arguments, linuxbridge::OPTIONS, run)
 }
 
 /// Prints what holds for all programs of the service.
@@ -86,7 +150,7 @@ pub fn show_configuration(arguments: &[String]) -> anyhow::Result<()> {
     let loader = declared.fold(options::loader(), |loader, options| loader.declare(options));
     let home = std::env::var_os("HOME").map(std::path::PathBuf::from);
     let mut files = config::DefaultFiles::default();
-    for program in ["neutron-server", "neutron-dhcp-agent", "neutron-linuxbridge-agent"] {
+    for program in ["neutron-server", "neutron-rpc-server", "neutron-dhcp-agent", "neutron-linuxbridge-agent"] {
         let of_one = default_files(Path::new("/"), home.as_deref(), "neutron", program);
         // neutron.conf is everybody's.
         files.files.extend(of_one.files.into_iter().filter(|file| !files.files.contains(file)).collect::<Vec<_>>());

@@ -10,7 +10,7 @@ use axum::routing::get;
 use messaging::{Bus, Dispatcher, ListenOptions, Listener as RpcListener, Target};
 use metrics_exporter_prometheus::{PrometheusBuilder, PrometheusHandle};
 use rest::{Listener, Rest};
-use rpc::{dhcp, l2, security_groups, state, topics};
+use rpc::{dhcp, l2, resources, security_groups, state, topics};
 use store::Store;
 use tokio::sync::oneshot;
 
@@ -22,16 +22,30 @@ const RPC_CONCURRENCY: usize = 16;
 /// How long a stop waits for what is under way.
 const PATIENCE: Duration = Duration::from_secs(10);
 
+/// What a process serves. Several may serve the same, over one database and one broker.
+#[derive(Clone, Debug)]
+pub struct Roles {
+    pub api: bool,
+    pub rpc: bool,
+    /// The name under which agents reach this very process, unlike the others of its kind.
+    pub host: String,
+}
+
+impl Default for Roles {
+    fn default() -> Self {
+        Self { api: true, rpc: true, host: "server".to_owned() }
+    }
+}
+
 /// A running server.
 pub struct Server {
     pub wired: Arc<Wired>,
-    /// Where the API listens.
+    /// Where the API listens; the unspecified address with port 0 when this process serves none.
     pub address: SocketAddr,
     listeners: Vec<RpcListener>,
-    failover: tokio::task::JoinHandle<()>,
+    failover: Option<tokio::task::JoinHandle<()>>,
     stop: Option<oneshot::Sender<()>>,
-    api: tokio::task::JoinHandle<std::io::Result<()>>,
-    rest: Rest,
+    api: Option<(tokio::task::JoinHandle<std::io::Result<()>>, Rest)>,
 }
 
 /// The database of the setup, or a file under the state path.
@@ -60,13 +74,34 @@ fn recorder() -> Option<PrometheusHandle> {
 impl Server {
     /// Starts to serve the API on the setup's address and RPC on the bus.
     pub async fn start(setup: &Setup, store: Store, bus: Bus) -> anyhow::Result<Server> {
+        Self::start_as(&Roles::default(), setup, store, bus).await
+    }
+
+    /// The same for a part of it. Who serves RPC also looks after networks of agents that died.
+    pub async fn start_as(roles: &Roles, setup: &Setup, store: Store, bus: Bus) -> anyhow::Result<Server> {
         let metrics = recorder();
         let wired = Arc::new(wiring::wire(setup, store, &bus).await?);
-        let listeners = serve_rpc(&wired, &bus).await?;
-        let failover = Failover { system: wired.system.clone(), news: wired.dhcp_news.clone() };
-        let failover = tokio::spawn(failover.run());
+        let mut server = Server {
+            wired: wired.clone(),
+            address: SocketAddr::from(([0, 0, 0, 0], 0)),
+            listeners: Vec::new(),
+            failover: None,
+            stop: None,
+            api: None,
+        };
+        if roles.rpc {
+            server.listeners = serve_rpc(&wired, &bus, &roles.host).await?;
+            let failover = Failover { system: wired.system.clone(), news: wired.dhcp_news.clone() };
+            server.failover = Some(tokio::spawn(failover.run()));
+        }
+        if roles.api {
+            server.serve_api(setup, metrics).await?;
+        }
+        Ok(server)
+    }
 
-        let rest = Rest::new(wired.system.clone(), setup.auth.authenticator(&setup.bind)?, setup.rest.clone())?;
+    async fn serve_api(&mut self, setup: &Setup, metrics: Option<PrometheusHandle>) -> anyhow::Result<()> {
+        let rest = Rest::new(self.wired.system.clone(), setup.auth.authenticator(&setup.bind)?, setup.rest.clone())?;
         let limits = setup.limits.clone();
         let mut router = rest.router();
         if let Some(metrics) = metrics {
@@ -74,7 +109,7 @@ impl Server {
         }
         let listener =
             Listener::bind(&setup.bind).await.with_context(|| format!("the API cannot listen on {}", setup.bind))?;
-        let address = listener.local_addr().context("the API listens on no address")?;
+        self.address = listener.local_addr().context("the API listens on no address")?;
         let (stop, stopped) = oneshot::channel::<()>();
         let api = tokio::spawn(async move {
             rest::serve(listener, router, &limits, async {
@@ -82,7 +117,9 @@ impl Server {
             })
             .await
         });
-        Ok(Server { wired, address, listeners, failover, stop: Some(stop), api, rest })
+        self.stop = Some(stop);
+        self.api = Some((api, rest));
+        Ok(())
     }
 
     /// Answers what is under way, then stops. The database is in order at any time; this only spares clients a cut connection.
@@ -90,12 +127,14 @@ impl Server {
         if let Some(stop) = self.stop.take() {
             let _ = stop.send(());
         }
-        self.api.await??;
-        let _ = tokio::time::timeout(PATIENCE, self.rest.idle()).await;
-        self.failover.abort();
-        for listener in self.listeners {
-            listener.stop(PATIENCE).await;
+        if let Some((api, rest)) = self.api.take() {
+            api.await??;
+            let _ = tokio::time::timeout(PATIENCE, rest.idle()).await;
         }
+        if let Some(failover) = self.failover.take() {
+            failover.abort();
+        }
+        messaging::stop_all(self.listeners, PATIENCE).await;
         self.wired.system.store.settled().await;
         self.wired.system.store.close().await?;
         Ok(())
@@ -108,15 +147,17 @@ impl Server {
     }
 }
 
-async fn serve_rpc(wired: &Wired, bus: &Bus) -> anyhow::Result<Vec<RpcListener>> {
+async fn serve_rpc(wired: &Wired, bus: &Bus, host: &str) -> anyhow::Result<Vec<RpcListener>> {
     let plugin = Dispatcher::new()
         .with(Arc::new(dhcp::DhcpPluginEndpoint(wired.dhcp.clone())))
         .with(Arc::new(l2::L2PluginEndpoint(wired.l2.clone())))
+        .with(Arc::new(resources::ResourcesPluginEndpoint(wired.objects.clone())))
         .with(Arc::new(security_groups::SecurityGroupPluginEndpoint(wired.filters.clone())));
     let reports = Dispatcher::new().with(Arc::new(state::StatePluginEndpoint(wired.reports.clone())));
-    let host = "server";
+    let peers = Dispatcher::new().with(Arc::new(resources::ResourceVersionsPeerEndpoint(wired.versions.clone())));
     let mut listeners = Vec::new();
-    for (topic, dispatcher) in [(topics::PLUGIN, plugin), (topics::REPORTS, reports)] {
+    let served = [(topics::PLUGIN, plugin), (topics::REPORTS, reports), (topics::SERVER_RESOURCE_VERSIONS, peers)];
+    for (topic, dispatcher) in served {
         let target = Target::topic(topic).server(host);
         let listener = bus.listen(&target, Arc::new(dispatcher), ListenOptions::concurrent(RPC_CONCURRENCY)).await?;
         listeners.push(listener);

@@ -7,7 +7,8 @@ use admin::quota::{self, Quotas};
 use admin::tag;
 use agents::agent::{AGENT, Agents, Reports};
 use agents::dhcp::{HostedNetworks, Scheduler};
-use agents::{dhcp, l2, security as filters, zones};
+use agents::objects::{Kind, Pusher, Pushes, Versions};
+use agents::{dhcp, l2, objects, security as filters, zones};
 use anyhow::Context as _;
 use messaging::Bus;
 use network::address_scope::{ADDRESS_SCOPE, AddressScopes, NetworkScopes, ON_NETWORK};
@@ -25,6 +26,7 @@ use network::subnetpool::{self, PoolActions, SUBNETPOOL, SubnetPools};
 use resource::{Behaviour, Entity, System, is_last_attempt};
 use rpc::dhcp::DhcpNotifier;
 use rpc::l2::{L2Notifier, TunnelNotifier};
+use rpc::resources::{ResourceVersionsNotifier, ResourcesNotifier};
 use rpc::security_groups::SecurityGroupNotifier;
 use schema::{Extend, Fault, Model, Resource};
 use security::address_group::{ADDRESS_GROUP, AddressActions, AddressGroups};
@@ -52,6 +54,8 @@ pub struct Wired {
     pub dhcp_news: Arc<dhcp::News>,
     pub l2: Arc<l2::Plugin>,
     pub filters: Arc<filters::Plugin>,
+    pub objects: Arc<objects::Plugin>,
+    pub versions: Arc<Versions>,
 }
 
 fn entity(resource: &'static Resource, mut behaviours: Vec<Arc<dyn Behaviour>>) -> anyhow::Result<Entity> {
@@ -95,6 +99,8 @@ pub async fn wire(setup: &Setup, store: Store, bus: &Bus) -> anyhow::Result<Wire
     let l2_news = |of| Arc::new(l2::News { notifier: l2_notifier.clone(), of });
     let filter_notifier = Arc::new(SecurityGroupNotifier::new(bus.clone()));
     let filter_news = |of| Arc::new(filters::News { notifier: filter_notifier.clone(), of });
+    let pusher = Pusher::new(ResourcesNotifier::new(bus.clone()));
+    let pushes = |kind| Arc::new(Pushes { kind, pusher: pusher.clone() });
     let ports = Arc::new(Ports { ml2: ml2.clone(), ipam: ipam.clone() });
 
     let policy = crate::policies::enforcer(&setup.policy).context("[oslo_policy]")?;
@@ -107,11 +113,16 @@ pub async fn wire(setup: &Setup, store: Store, bus: &Bus) -> anyhow::Result<Wire
             Arc::new(DefaultGroups),
             dhcp_news(dhcp::Of::Networks),
             l2_news(l2::Of::Networks),
+            pushes(Kind::Network),
         ],
     )?);
     system.add(entity(
         &SUBNET,
-        vec![Arc::new(Subnets { ml2: ml2.clone(), ipam: ipam.clone() }), dhcp_news(dhcp::Of::Subnets)],
+        vec![
+            Arc::new(Subnets { ml2: ml2.clone(), ipam: ipam.clone() }),
+            dhcp_news(dhcp::Of::Subnets),
+            pushes(Kind::Subnet),
+        ],
     )?);
     system.add(entity(&SEGMENT, vec![Arc::new(Segments { ml2: ml2.clone() })])?);
     if ranges == Ranges::Stored {
@@ -127,15 +138,25 @@ pub async fn wire(setup: &Setup, store: Store, bus: &Bus) -> anyhow::Result<Wire
         dhcp_news(dhcp::Of::Ports),
         filter_news(filters::Of::Ports),
         l2_news(l2::Of::Ports),
+        pushes(Kind::Port),
     ];
     of_ports.extend(nova_news.clone().map(|news| news as Arc<dyn Behaviour>));
     system.add(entity(&PORT, of_ports)?);
     // The news first: they look at rules that go with a group.
-    system.add(entity(&SECURITY_GROUP, vec![filter_news(filters::Of::Groups), Arc::new(Groups)])?);
-    system.add(entity(&SECURITY_GROUP_RULE, vec![Arc::new(Rules), filter_news(filters::Of::Rules)])?);
+    system.add(entity(
+        &SECURITY_GROUP,
+        vec![filter_news(filters::Of::Groups), Arc::new(Groups), pushes(Kind::SecurityGroup)],
+    )?);
+    system.add(entity(
+        &SECURITY_GROUP_RULE,
+        vec![Arc::new(Rules), filter_news(filters::Of::Rules), pushes(Kind::SecurityGroupRule)],
+    )?);
     system.add(entity(&DEFAULT_SECURITY_GROUP_RULE, vec![Arc::new(Templates)])?);
     system.add(entity(&DEFAULT_STATEFULNESS, vec![Arc::new(Statefulness)])?);
-    system.add(entity(&ADDRESS_GROUP, vec![Arc::new(AddressGroups), filter_news(filters::Of::AddressGroups)])?);
+    system.add(entity(
+        &ADDRESS_GROUP,
+        vec![Arc::new(AddressGroups), filter_news(filters::Of::AddressGroups), pushes(Kind::AddressGroup)],
+    )?);
     system.add(entity(
         &AGENT,
         vec![Arc::new(Agents { settings: setup.agents.clone(), notifier: dhcp_notifier.clone() })],
@@ -146,7 +167,10 @@ pub async fn wire(setup: &Setup, store: Store, bus: &Bus) -> anyhow::Result<Wire
         Arc::new(HostedNetworks { news: moves.clone() }),
         Arc::new(PoolActions),
         Arc::new(AddressActions),
-        Arc::new(Bindings { ml2: ml2.clone(), moves: l2_news(l2::Of::Ports) }),
+        Arc::new(Bindings {
+            ml2: ml2.clone(),
+            moves: Arc::new(l2::AllMoves(vec![l2_news(l2::Of::Ports), pushes(Kind::Port)])),
+        }),
         Arc::new(Availabilities),
         Arc::new(zones::Zones { settings: setup.agents.clone() }),
         Arc::new(tag::Api::of(&system)),
@@ -179,12 +203,15 @@ pub async fn wire(setup: &Setup, store: Store, bus: &Bus) -> anyhow::Result<Wire
         system.announce(extension);
     }
     let system = Arc::new(system);
+    let versions = Versions::load(&system, ResourceVersionsNotifier::new(bus.clone())).await?;
+    pusher.start(&system, versions.clone());
     Ok(Wired {
         reports: Arc::new(Reports {
             system: system.clone(),
             settings: setup.agents.clone(),
             ports: ports.clone(),
             news: moves.clone(),
+            versions: versions.clone(),
             started: chrono::Utc::now().naive_utc(),
         }),
         dhcp: Arc::new(dhcp::Plugin { system: system.clone(), scheduler }),
@@ -196,6 +223,8 @@ pub async fn wire(setup: &Setup, store: Store, bus: &Bus) -> anyhow::Result<Wire
             refresh: l2pop,
             elsewhere: nova_news.map(|news| news as Arc<dyn l2::Elsewhere>),
         }),
+        objects: Arc::new(objects::Plugin { system: system.clone() }),
+        versions,
         ports,
         system,
     })

@@ -56,6 +56,8 @@ pub async fn run(
     let agent = Agent::new(settings, tuning, plugin, machine);
     let stop = Stop::new();
     let reporter = reporter(&common, &bus, &agent, lease_duration, stop.clone());
+    let again = Arc::clone(&agent);
+    let _reconnects = runtime::transport::on_reconnect(&bus, move || again.request_sync());
     let result = agent.run(&bus, shutdown).await;
     stop.ask();
     drop(reporter);

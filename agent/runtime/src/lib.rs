@@ -3,6 +3,7 @@
 //! | to… | use |
 //! |---|---|
 //! | read the options that all agents have | [`Common::read`], [`options::OPTIONS`] |
+//! | choose the bus | [`transport::bus`], [`transport::OPTIONS`] |
 //! | stop everything once, in order | [`Stop`] |
 //! | report to the server that this agent lives, and hear that it was thought dead | [`Reporter`] |
 //! | work key by key (a network, a router), new work before the full sync, failures retried | [`Queue`] |
@@ -22,6 +23,7 @@ mod report;
 mod stop;
 #[cfg(test)]
 mod tests;
+pub mod transport;
 
 pub use backoff::Backoff;
 pub use options::Common;

@@ -87,6 +87,10 @@ pub async fn run(
     let l2_population = settings.vxlan.as_ref().filter(|vxlan| vxlan.l2_population).map(|vxlan| vxlan.local_ip);
     let listeners = news::listen(&bus, &common.host, l2_population.is_some(), notices.clone()).await?;
     let stop = Stop::new();
+    let missed = notices.clone();
+    let _reconnects = runtime::transport::on_reconnect(&bus, move || {
+        _ = missed.send(Notice::Resync);
+    });
     let devices = Arc::new(AtomicUsize::new(0));
     let reporter = reporter(&common, &bus, &settings, &devices, stop.clone(), move |signal| {
         if signal == Signal::Revived {
@@ -357,7 +361,8 @@ fn reporter(
         availability_zone: None,
         configurations: configurations(settings),
         start_flag: true,
-        resource_versions: Some(rpc::resources::versions()),
+        // It listens to no objects, so none are sent for it.
+        resource_versions: None,
         uuid: None,
         extra: Map::new(),
     };

@@ -12,6 +12,7 @@ use serde_json::Map;
 
 use super::parse_time;
 use crate::dhcp::News;
+use crate::objects::Versions;
 use crate::settings::Settings;
 use crate::view::remote;
 
@@ -22,6 +23,8 @@ pub struct Reports {
     pub ports: Arc<Ports>,
     /// Schedules the networks of segments that a host reaches now.
     pub news: Arc<News>,
+    /// Told of what agents understand.
+    pub versions: Arc<Versions>,
     /// Reports sent before are of an earlier life of this server and say nothing.
     pub started: NaiveDateTime,
 }
@@ -178,6 +181,9 @@ impl StatePlugin for Reports {
         }
         match self.report(&state).await {
             Ok(status) => {
+                if let Some(versions) = &state.resource_versions {
+                    self.versions.reported(&state.agent_type, &state.host, versions).await;
+                }
                 if status != AgentStatus::Alive {
                     tracing::info!(host = state.host, agent_type = state.agent_type, ?status, "an agent reports");
                 }

@@ -6,7 +6,6 @@ mod details;
 mod notify;
 mod plugin;
 
-pub use notify::{News, Of};
-pub use plugin::{Elsewhere, Plugin, Refresh};
-
 pub(crate) use details::ports as ports_of;
+pub use notify::{AllMoves, News, Of};
+pub use plugin::{Elsewhere, Plugin, Refresh};

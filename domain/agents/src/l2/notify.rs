@@ -35,6 +35,19 @@ const WIRED: [&str; 8] = [
     "mac_address",
 ];
 
+/// Several that hear of moves, in order.
+pub struct AllMoves(pub Vec<Arc<dyn Moves>>);
+
+#[async_trait]
+impl Moves for AllMoves {
+    async fn moved(&self, op: &mut Op<'_>, port: &Record, from: &str, to: &str) -> Result<(), Fault> {
+        for one in &self.0 {
+            one.moved(op, port, from, to).await?;
+        }
+        Ok(())
+    }
+}
+
 #[async_trait]
 impl Moves for News {
     async fn moved(&self, op: &mut Op<'_>, port: &Record, from: &str, to: &str) -> Result<(), Fault> {
