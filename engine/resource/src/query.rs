@@ -33,6 +33,7 @@ impl Query {
         let mut query = Query::default();
         let mut keys = Vec::new();
         let mut directions = Vec::new();
+        let mut limit = None;
         for (name, value) in pairs {
             match name.as_str() {
                 "fields" => {
@@ -43,7 +44,7 @@ impl Query {
                 "sort_key" | "sort_dir" if value.is_empty() => {}
                 "sort_key" => keys.push(value.clone()),
                 "sort_dir" => directions.push(value.clone()),
-                "limit" => query.limit = parse_limit(value)?,
+                "limit" => limit = Some(value),
                 "marker" => query.marker = (!value.is_empty()).then(|| value.clone()),
                 "page_reverse" => query.reverse = value.eq_ignore_ascii_case("true"),
                 _ => {
@@ -69,6 +70,9 @@ impl Query {
             };
             let key = if key == "tenant_id" { "project_id".to_owned() } else { key };
             query.sorts.push(Sort { key, direction });
+        }
+        if let Some(limit) = limit {
+            query.limit = parse_limit(limit)?;
         }
         Ok(query)
     }

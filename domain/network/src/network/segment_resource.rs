@@ -36,6 +36,8 @@ pub static SEGMENT: Resource = Resource {
         REVISION,
         CREATED,
         UPDATED,
+        // Accepted and forgotten: the network's owner owns it.
+        Attr::new("project_id", Kind::Text { max: 255 }).post().hidden().computed().no_filter(),
         // Its place among the segments of its network.
         Attr::new("segment_index", NUMBER).hidden().no_filter().no_sort(),
     ],

@@ -140,15 +140,17 @@ fn wanted(body: Option<Value>) -> Result<Wanted, Fault> {
 
 impl Bindings {
     async fn list(&self, op: &mut Op<'_>, port: &str, query: &[(String, String)]) -> Result<Value, Fault> {
+        for (name, _) in query.iter().filter(|(name, _)| name != "fields") {
+            if !["host", "status", "vif_type", "vnic_type"].contains(&name.as_str()) {
+                return Err(Fault::bad_request(format!("['{name}'] is invalid attribute for filtering")));
+            }
+        }
         movable(op, port).await?;
         if !op.system.policy.allows("get_port_binding", op.context, &Nothing) {
             return Ok(json!({"bindings": []}));
         }
         let mut shown: Vec<Value> = of_port(op, port).await?.iter().map(Binding::show).collect();
         for (name, _) in query.iter().filter(|(name, _)| name != "fields") {
-            if !["host", "status", "vif_type", "vnic_type"].contains(&name.as_str()) {
-                return Err(Fault::bad_request(format!("['{name}'] is invalid attribute for filtering")));
-            }
             shown.retain(|binding| query.iter().any(|(key, value)| key == name && binding[name] == value.as_str()));
         }
         Ok(json!({"bindings": shown}))
@@ -156,8 +158,11 @@ impl Bindings {
 
     async fn show(&self, op: &mut Op<'_>, port: &str, host: &str) -> Result<Value, Fault> {
         movable(op, port).await?;
-        permit(op.system, op.context, "get_port_binding")?;
         let found = by_host(of_port(op, port).await?, port, host)?;
+        if !op.system.policy.allows("get_port_binding", op.context, &Nothing) {
+            let message = format!("The binding of port {port} to {host} could not be found.");
+            return Err(Fault::not_found("HTTPNotFound", message));
+        }
         Ok(json!({"binding": found.show()}))
     }
 
@@ -178,11 +183,9 @@ impl Bindings {
 
     async fn create(&self, op: &mut Op<'_>, port: &str, wanted: &Wanted) -> Result<Value, Fault> {
         let record = movable(op, port).await?;
-        let Some(host) = &wanted.host else {
-            return Err(Fault::bad_request("Failed to parse request. Required attribute 'host' not specified"));
-        };
+        let host = wanted.host.as_deref().unwrap_or_default();
         let bindings = of_port(op, port).await?;
-        if bindings.iter().any(|binding| binding.host == *host) {
+        if bindings.iter().any(|binding| binding.host == host) {
             return Err(faults::binding_exists(port, host));
         }
         let status = if bindings.iter().any(|binding| binding.status == "ACTIVE") { "INACTIVE" } else { "ACTIVE" };
@@ -216,10 +219,11 @@ impl Bindings {
         let record = movable(op, port).await?;
         let bindings = of_port(op, port).await?;
         let from = bindings.iter().find(|binding| binding.status == "ACTIVE").map(|binding| binding.host.clone());
+        let next = by_host(bindings, port, host)?;
+        permit(op.system, op.context, "activate")?;
         if from.as_deref() == Some(host) {
             return Err(faults::binding_active(port, host));
         }
-        let next = by_host(bindings, port, host)?;
         let lost = || Fault::retry(format!("another request activates a binding of port {port}"));
         if let Some(from) = &from {
             // The host that the port leaves has nothing to wire any more, and its segment is free to go.
@@ -272,20 +276,22 @@ impl Bindings {
             (Method::Get, ALL) => Answer::ok(self.list(&mut op, port, &request.query).await?),
             (Method::Get, _) => Answer::ok(self.show(&mut op, port, host).await?),
             (Method::Post, _) => {
+                let wanted = wanted(request.body.clone())?;
+                if wanted.host.is_none() {
+                    return Err(Fault::bad_request("Failed to parse request. Required attribute 'host' not specified"));
+                }
                 permit(system, context, "create_port_binding")?;
-                Answer::created(self.create(&mut op, port, &wanted(request.body.clone())?).await?)
+                Answer::created(self.create(&mut op, port, &wanted).await?)
             }
-            (Method::Put, ACTIVATE) => {
-                permit(system, context, "activate")?;
-                Answer::ok(self.activate(&mut op, port, host).await?)
-            }
+            (Method::Put, ACTIVATE) => Answer::ok(self.activate(&mut op, port, host).await?),
             (Method::Put, _) => {
                 permit(system, context, "create_port_binding")?;
                 Answer::ok(self.change(&mut op, port, host, wanted(request.body.clone())?).await?)
             }
             (Method::Delete, _) => {
+                movable(&mut op, port).await?;
+                by_host(of_port(&mut op, port).await?, port, host)?;
                 permit(system, context, "delete_port_binding")?;
-                op.get_visible("port", port).await?;
                 if binding::remove(&mut op, port, host).await? == 0 {
                     return Err(faults::binding_not_found(port, host));
                 }

@@ -90,7 +90,6 @@ impl Subnets {
         }
         let source = self.source(op, record).await?;
         let delegated = matches!(source, Source::Delegated);
-        check::service_types(record)?;
         check::lists(record, version, "new subnet", &self.ml2.settings)?;
         if delegated {
             check::delegation(record, version)?;
@@ -129,17 +128,6 @@ impl Subnets {
         if enable_dhcp && !delegated {
             check::dhcp(&net)?;
         }
-        let neighbours = place::neighbours(op, &network_id).await?;
-        place::check_overlap(&net, &network_id, &neighbours)?;
-        let pool_id = match &source {
-            Source::Given => None,
-            Source::Pool(pool) => Some(pool.clone()),
-            Source::Delegated => Some(PREFIX_DELEGATION.to_owned()),
-        };
-        place::check_affinity(version, pool_id.as_deref(), scope.as_deref(), &neighbours)?;
-        let types: Vec<&str> = record.get(SERVICE_TYPES).unwrap_or_default().iter().filter_map(Value::as_str).collect();
-        segment::check_new(op, &network_id, record.get(SEGMENT_ID), &types).await?;
-
         let gateway = match asked_gateway {
             Some(gateway) => {
                 check::gateway(gateway, version, Some(&net))?;
@@ -164,6 +152,16 @@ impl Subnets {
             }
             _ => pools::derived(&net, gateway),
         };
+        let neighbours = place::neighbours(op, &network_id).await?;
+        place::check_overlap(&net, &network_id, &neighbours)?;
+        let pool_id = match &source {
+            Source::Given => None,
+            Source::Pool(pool) => Some(pool.clone()),
+            Source::Delegated => Some(PREFIX_DELEGATION.to_owned()),
+        };
+        place::check_affinity(version, pool_id.as_deref(), scope.as_deref(), &neighbours)?;
+        let types: Vec<&str> = record.get(SERVICE_TYPES).unwrap_or_default().iter().filter_map(Value::as_str).collect();
+        segment::check_new(op, &network_id, record.get(SEGMENT_ID), &types).await?;
         let record = &mut given.record;
         record.set("cidr", net.to_string());
         record.set("gateway_ip", gateway.map(|gateway| gateway.to_string()));
@@ -226,7 +224,12 @@ fn default_gateway(net: &IpNet, from_pool: bool) -> IpAddr {
 impl Behaviour for Subnets {
     async fn creating(&self, op: &mut Op<'_>, given: &mut Given) -> Result<(), Fault> {
         null_lists_are_empty(&mut given.record);
-        self.settle(op, given).await
+        let settled = self.settle(op, given).await;
+        if settled.is_err() && !op.context.is_admin {
+            // As in the reference, which looks for the network while it asks the policy.
+            place::network(op, given.record.text("network_id")).await?;
+        }
+        settled
     }
 
     async fn inserted(&self, op: &mut Op<'_>, record: &mut Record) -> Result<(), Fault> {
@@ -259,7 +262,6 @@ impl Behaviour for Subnets {
         let Some(net) = prefix_of(old) else {
             return Err(Fault::internal(format!("subnet {id} has no prefix that can be read")));
         };
-        check::service_types(new)?;
         if given.named("dns_nameservers") || given.named("host_routes") {
             check::lists(new, version, &id, &self.ml2.settings)?;
         }
@@ -346,7 +348,8 @@ impl Behaviour for Subnets {
         let network_id = record.get(NETWORK_ID).unwrap_or_default();
         let sql = "SELECT project_id FROM networks WHERE id = ?";
         let row = op.txn.query_one(sql, &[network_id.into()]).await?;
-        let project = Value::from(row.ok_or_else(|| faults::network_not_found(network_id))?.text(0));
+        // Whoever may make subnets hears that the network is not there, all others that they may not.
+        let project = Value::from(row.map_or_else(|| op.context.project_id.clone(), |row| row.text(0)));
         Ok(vec![(NETWORK_PROJECT.into(), project.clone()), ("network:tenant_id".into(), project)])
     }
 }

@@ -5,7 +5,7 @@ use std::net::IpAddr;
 use schema::{Fault, Record, Value};
 use types::{IpNet, cidr};
 
-use super::{ADDRESS_MODE, DNS_NAMESERVERS, HOST_ROUTES, RA_MODE, SERVICE_TYPES, faults};
+use super::{ADDRESS_MODE, DNS_NAMESERVERS, HOST_ROUTES, RA_MODE, faults};
 use crate::ipam;
 use crate::settings::Settings;
 
@@ -150,14 +150,12 @@ pub fn delegation(record: &Record, version: i64) -> Result<(), Fault> {
 
 /// Service types are device owners. The reference means to ask for `compute:`, but takes everything that begins with one of these
 /// letters (validate_subnet_service_types of neutron_lib); what it let in must still go in.
-pub fn service_types(record: &Record) -> Result<(), Fault> {
-    for item in record.get(SERVICE_TYPES).unwrap_or_default() {
-        let Some(text) = item.as_str() else { return Err(faults::service_type_no_text(item)) };
-        let is_owner = ["network:", "neutron:"].iter().any(|prefix| text.starts_with(prefix))
-            || text.starts_with(['c', 'o', 'm', 'p', 'u', 't', 'e', ':']);
-        if !is_owner || text.chars().count() > 255 {
-            return Err(faults::service_type_unknown(text));
-        }
+pub fn service_type(item: &Value) -> Result<(), Fault> {
+    let Some(text) = item.as_str() else { return Err(faults::service_type_no_text(item)) };
+    let is_owner = ["network:", "neutron:"].iter().any(|prefix| text.starts_with(prefix))
+        || text.starts_with(['c', 'o', 'm', 'p', 'u', 't', 'e', ':']);
+    if !is_owner || text.chars().count() > 255 {
+        return Err(faults::service_type_unknown(text));
     }
     Ok(())
 }

@@ -81,7 +81,7 @@ fn subnetpool_id(value: Value) -> Result<Value, String> {
     }
 }
 
-/// A list of anything, each once: what is no device owner is refused later, by a fault of its own.
+/// A list of device owners, each once.
 fn service_types(value: Value) -> Result<Value, Fault> {
     let items = match value {
         Value::Array(items) => items,
@@ -92,6 +92,7 @@ fn service_types(value: Value) -> Result<Value, Fault> {
         if items[..index].contains(item) {
             return Err(faults::service_type_doubled(item));
         }
+        check::service_type(item)?;
     }
     Ok(Value::Array(items))
 }

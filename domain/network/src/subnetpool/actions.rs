@@ -74,6 +74,9 @@ fn prefixes_in(body: &Value) -> Result<Vec<IpNet>, Fault> {
     let list = body.get("prefixes").cloned().ok_or_else(|| invalid("the body has no 'prefixes'".into()))?;
     let list = Kind::List { of: &Kind::Cidr, unique: true }.convert(list).map_err(invalid)?;
     let texts = list.as_array().map(Vec::as_slice).unwrap_or_default().iter().filter_map(Value::as_str);
+    if texts.clone().next().is_none() {
+        return Err(invalid("it must name at least one prefix".into()));
+    }
     Ok(texts.filter_map(cidr::parse).collect())
 }
 

@@ -327,7 +327,7 @@ fn lb_restart_no_loss() {
     let mut agent = world.agent(&host, INI);
     // Guests in pairs, on tunnelled networks and on one that is in the host's own.
     let mut guests = Vec::new();
-    for n in 1..=10u8 {
+    for n in 1..=50u8 {
         let mut port = port(n, "a");
         let pair = u32::from(n.div_ceil(2));
         (port.network, port.segmentation_id) = (network(pair), Some(1000 + pair));
