@@ -4,6 +4,7 @@
 use std::sync::Arc;
 
 use admin::quota::{self, Quotas};
+use admin::rbac::{self, RBAC_POLICY, RbacPolicies};
 use admin::tag;
 use agents::agent::{AGENT, Agents, Reports};
 use agents::dhcp::{HostedNetworks, Scheduler};
@@ -157,6 +158,7 @@ pub async fn wire(setup: &Setup, store: Store, bus: &Bus) -> anyhow::Result<Wire
         &ADDRESS_GROUP,
         vec![Arc::new(AddressGroups), filter_news(filters::Of::AddressGroups), pushes(Kind::AddressGroup)],
     )?);
+    system.add(entity(&RBAC_POLICY, vec![Arc::new(RbacPolicies)])?);
     system.add(entity(
         &AGENT,
         vec![Arc::new(Agents { settings: setup.agents.clone(), notifier: dhcp_notifier.clone() })],
@@ -195,6 +197,7 @@ pub async fn wire(setup: &Setup, store: Store, bus: &Bus) -> anyhow::Result<Wire
         &[&dhcp::EXTENSION],
         tag::EXTENSIONS,
         quota::EXTENSIONS,
+        rbac::EXTENSIONS,
         crate::options::EXTENSIONS,
     ]
     .into_iter()

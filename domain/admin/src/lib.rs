@@ -1,7 +1,8 @@
-//! What operators set over all other domains: [`quota`]s of projects, and [`tag`]s on objects. Knows no other domain: the
+//! What operators set over all other domains: [`quota`]s of projects, [`tag`]s on objects, and who shares them ([`rbac`]). Knows no other domain: the
 //! composition root says which resources there are.
 
 pub mod quota;
+pub mod rbac;
 pub mod tag;
 
 #[cfg(test)]

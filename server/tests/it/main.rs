@@ -4,6 +4,7 @@
 
 mod nova;
 mod policy;
+mod rbac;
 mod security;
 mod statements;
 mod support;

@@ -93,6 +93,7 @@ impl Bench {
             ("list security groups, two fields", &admin, "/security-groups?fields=id&fields=name"),
             ("list security group rules", &member, "/security-group-rules"),
             ("list address groups", &member, "/address-groups"),
+            ("list rbac policies", &member, "/rbac-policies"),
             ("list default rules", &member, "/default-security-group-rules"),
             ("list agents", &admin, "/agents"),
             ("list quotas", &admin, "/quotas"),

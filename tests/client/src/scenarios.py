@@ -326,6 +326,69 @@ def pools():
     same("none", get("address scope list"), [])
 
 
+def security_groups():
+    group = get("security group create --description web web")
+    same("description", group["description"], "web")
+    rule = get("security group rule create --protocol tcp --dst-port 80:81 --remote-ip 203.0.113.0/24 web")
+    same("ports", (rule["port_range_min"], rule["port_range_max"]), (80, 81))
+    same("ethertype", rule["ether_type"], "IPv4")
+    get("security group rule create --protocol icmp --icmp-type 8 --ingress web")
+    get("security group rule create --ethertype IPv6 --protocol tcp --dst-port 22 --remote-group web web")
+    refuse("already exists", "security group rule create --protocol tcp --dst-port 80:81 --remote-ip 203.0.113.0/24 web")
+    refuse("not supported", "security group rule create --protocol nonsense web")
+    refuse("port_range_min must be", "security group rule create --protocol tcp --dst-port 90:80 web")
+    same("rules", len(get("security group rule list web")), 5)
+    same("ingress", len(get("security group rule list --ingress --protocol tcp web")), 2)
+    do(f"security group rule delete {rule['id']}")
+    do("security group set --name shop --description shop web")
+    do("security group set --tag red shop")
+    same("tagged", names(get("security group list --tags red")), ["shop"])
+    refuse("already exists", "security group create default")
+    get("security group create --stateless loose")
+    same("groups", names(get("security group list")), ["default", "loose", "shop"])
+
+    do("network create green")
+    port = get("port create --network green --security-group shop one")
+    shop = get("security group show shop")["id"]
+    same("groups of a port", port["security_group_ids"], [shop])
+    default = get("security group show default")["id"]
+    same("default group", get("port create --network green two")["security_group_ids"], [default])
+    same("no group", get("port create --network green --no-security-group three")["security_group_ids"], [])
+    same("ports of a group", names(get("port list --security-group shop")), ["one"])
+    refuse("in use", "security group delete shop")
+    do("port set --no-security-group one")
+    do("security group delete shop")
+
+    same("default rules", len(get("default security group rule list")), 4)
+    rule = get("default security group rule create --protocol tcp --dst-port 22 --for-custom-sg")
+    do(f"default security group rule delete {rule['id']}")
+
+    do("address group create --address 198.51.100.0/24 office")
+    do("address group set --address 192.0.2.7/32 office")
+    same("addresses", sorted(get("address group show office")["addresses"]), ["192.0.2.7/32", "198.51.100.0/24"])
+    do("security group create inner")
+    do("security group rule create --protocol tcp --remote-address-group office inner")
+    refuse("in use", "address group delete office")
+    do("security group delete inner")
+    do("address group delete office")
+
+
+def sharing():
+    project = "11111111222243338444555555555555"
+    do("network create lent")
+    policy = get(f"network rbac create --type network --action access_as_shared --target-project {project} lent")
+    same("type", policy["object_type"], "network")
+    same("target", policy["target_project_id"], project)
+    refuse("already exists", f"network rbac create --type network --action access_as_shared --target-project {project} lent")
+    do("security group create lent")
+    do(f"network rbac create --type security_group --action access_as_shared --target-project {project} lent")
+    same("policies", len(get("network rbac list")), 2)
+    same("of groups", len(get("network rbac list --type security_group")), 1)
+    do(f"network rbac set --target-project 22222222333344449555666666666666 {policy['id']}")
+    do(f"network rbac delete {policy['id']}")
+    same("left", len(get("network rbac list")), 1)
+
+
 def main():
     # The program as it is installed, once.
     program = os.path.join(os.path.dirname(sys.executable), "openstack")

@@ -70,4 +70,4 @@ macro_rules! chapters {
     ($($name:ident),*) => { $(#[test] fn $name() { chapter(stringify!($name)); })* };
 }
 
-chapters!(networks, subnets, ports, agents, quotas, extensions, tags, pools);
+chapters!(networks, subnets, ports, agents, quotas, extensions, tags, pools, security_groups, sharing);

@@ -1,7 +1,8 @@
 use std::path::Path;
-use std::process::Command;
+use std::time::Duration;
 
 use api::Api;
+use linux::Program;
 
 /// Those of the reference's configuration that the answers depend on.
 const OPTIONS: &str = "\
@@ -29,12 +30,11 @@ fn answers_are_those_of_the_reference() {
         }
         txn.commit().await.expect("agents");
     });
-    let replay = Command::new("python3")
+    let replay = Program::new("python3")
         .arg(room.join("differential.py"))
         .args(["replay", "--target", api.base()])
-        .output()
+        .run(Duration::from_secs(240))
         .expect("python3 runs");
-    let said = String::from_utf8_lossy(&replay.stdout);
-    assert!(replay.status.success(), "{said}{}", String::from_utf8_lossy(&replay.stderr));
-    print!("{said}");
+    assert!(replay.success(), "{}{}", replay.stdout, replay.stderr);
+    print!("{}", replay.stdout);
 }

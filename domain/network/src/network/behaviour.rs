@@ -86,16 +86,20 @@ impl Networks {
         }
     }
 
-    /// Sharing may end only when nobody else uses the network.
+    /// Sharing with everybody may end only when nobody uses the network but its owner and those with whom it is shared by name.
     async fn check_unshare(&self, op: &mut Op<'_>, network: &Record) -> Result<(), Fault> {
         for (what, table) in [("Ports", "ports"), ("Subnets", "subnets")] {
-            let mut sql = format!("SELECT 1 FROM {table} WHERE network_id = ? AND project_id NOT IN (?, '')");
+            let mut sql = format!(
+                "SELECT 1 FROM {table} WHERE network_id = ? AND project_id NOT IN (?, '') AND project_id NOT IN \
+                 (SELECT target_project FROM networkrbacs WHERE object_id = ? AND action = 'access_as_shared')"
+            );
             if table == "ports" {
                 // Ports that the server keeps on every network are nobody's use of it.
                 sql.push_str(" AND device_owner NOT LIKE 'network:%'");
             }
             sql.push_str(" LIMIT 1");
-            if op.txn.query_one(&sql, &[network.id().into(), network.project().into()]).await?.is_some() {
+            let args = [network.id().into(), network.project().into(), network.id().into()];
+            if op.txn.query_one(&sql, &args).await?.is_some() {
                 return Err(faults::shared_with_others(network.id(), what));
             }
         }
@@ -230,7 +234,8 @@ impl Behaviour for Networks {
                     return Err(faults::external_in_use(&id));
                 }
                 op.txn.execute("DELETE FROM externalnetworks WHERE network_id = ?", &[id.as_str().into()]).await?;
-                self.unset_shared(op, &id, "access_as_external").await?;
+                let sql = "DELETE FROM networkrbacs WHERE object_id = ? AND action = 'access_as_external'";
+                op.txn.execute(sql, &[id.as_str().into()]).await?;
             }
             (true, true) if old.get(IS_DEFAULT) != new.get(IS_DEFAULT) => {
                 let sql = "UPDATE externalnetworks SET is_default = ? WHERE network_id = ?";

@@ -396,7 +396,9 @@ mod actions {
         assert_eq!(admin.get("subnetpool", &pool).await.unwrap()["prefixes"], left["prefixes"]);
         let same = act("remove_prefixes", json!({"prefixes": ["203.0.113.0/24"]})).await.unwrap();
         assert_eq!(same, left);
-        for body in [json!({}), json!({"prefixes": []}), json!({"prefixes": 7}), json!({"prefixes": ["x"]}), Value::Null] {
+        for body in
+            [json!({}), json!({"prefixes": []}), json!({"prefixes": 7}), json!({"prefixes": ["x"]}), Value::Null]
+        {
             assert_eq!(
                 told(&act("add_prefixes", body.clone()).await.unwrap_err()),
                 error(400, "HTTPBadRequest"),

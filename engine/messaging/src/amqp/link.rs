@@ -140,7 +140,7 @@ impl Supervisor {
                 }
             }
             next += 1;
-            if failed > 0 && failed as usize % hosts.len() == 0 {
+            if failed > 0 && (failed as usize).is_multiple_of(hosts.len()) {
                 let rounds = failed / u32::try_from(hosts.len()).unwrap_or(1);
                 tokio::time::sleep((first + step * (rounds - 1)).min(most)).await;
                 if self.settings.failover == Failover::Shuffle {

@@ -95,11 +95,6 @@ impl Queues {
             .sum()
     }
 
-    #[cfg(test)]
-    pub fn any_closing(&self) -> bool {
-        self.topics.values().flat_map(|topic| &topic.slots).any(|slot| slot.closing)
-    }
-
     /// Queues a message, or hands it back with the reason.
     pub fn push(&mut self, target: &Target, mut delivery: Delivery) -> Result<(), Refused> {
         let key = (target.exchange.clone(), target.topic.clone());
