@@ -69,7 +69,7 @@ fn what_rules_look_at_is_not_in_answers() {
     ];
     for answer in answers {
         answer.expect(200);
-        for helper in ["network:", "ext_parent", "security_group:", "belongs_to"] {
+        for helper in ["network:", "ext_parent", "security_group:"] {
             assert!(!answer.text.contains(&format!("\"{helper}")), "{}", answer.text);
         }
     }
