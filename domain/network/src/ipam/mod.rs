@@ -26,7 +26,7 @@ use std::collections::HashSet;
 use std::net::IpAddr;
 use std::sync::Arc;
 
-use resource::Op;
+use resource::{Condition, Op};
 use schema::Fault;
 use store::Value;
 use types::Mac;
@@ -271,6 +271,13 @@ impl Ipam {
             if let Some(ip) = self.driver.take_any(op, &subnet.place(), lowest).await? {
                 return Ok(FixedIp { subnet_id: subnet.id.clone(), ip });
             }
+        }
+        // A subnet that another transaction removed meanwhile has no addresses either: with it gone the request is judged anew.
+        let ids: Vec<store::Value> = subnets.iter().map(|subnet| subnet.id.as_str().into()).collect();
+        let condition = Condition::one_of("id", ids);
+        let left = op.txn.query(&format!("SELECT id FROM subnets WHERE {}", condition.sql), &condition.args).await?;
+        if left.len() < subnets.len() {
+            return Err(Fault::retry("a subnet was removed while an address was chosen"));
         }
         Err(faults::no_more_addresses(holder.network_id))
     }
