@@ -177,7 +177,8 @@ async fn text_is_text() {
             let rows = txn.query("SELECT place FROM item WHERE id IN (??) AND '?' = ?", &args);
             let mut found: Vec<String> = rows.await.unwrap().iter().map(|row| row.text(0)).collect();
             let mut wanted: Vec<&str> = odd.to_vec();
-            (found.sort(), wanted.sort());
+            found.sort();
+            wanted.sort();
             assert_eq!(found, wanted);
         }
         let none = txn.query("SELECT id FROM item WHERE id NOT IN (??)", &[Value::set(Vec::<String>::new())]).await;
