@@ -64,7 +64,6 @@ password = secret
 quota_network = 1000
 quota_subnet = 1000
 quota_port = 100000
-quota_rbac_policy = 1000
 ";
 
 #[test]
