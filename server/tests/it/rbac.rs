@@ -205,3 +205,15 @@ async fn networks_become_external_for_one_project() {
     let policies = admin.get(&format!("{PATH}?object_id={}&fields=action", id(&external))).await.expect(200);
     assert_eq!(policies["rbac_policies"], json!([{"action": "access_as_external"}]));
 }
+
+#[tokio::test]
+async fn policies_that_go_with_their_object_leave_room() {
+    let server = TestServer::start("[quotas]\nquota_rbac_policy = 1\n").await;
+    let a = server.member(A);
+    let (one, two) = (a.make("network", json!({})).await, a.make("network", json!({})).await);
+    share(&a, "network", &one, B).await;
+    a.post(PATH, policy("network", &two, B)).await.fault(409, "OverQuota");
+    a.delete(&format!("/networks/{}", id(&one))).await.expect(204);
+    share(&a, "network", &two, B).await;
+    a.post(PATH, policy("network", &two, C)).await.fault(409, "OverQuota");
+}

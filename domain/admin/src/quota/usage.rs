@@ -99,7 +99,8 @@ impl Account<'_> {
             return Ok(());
         }
         let counted = match state.in_use {
-            Some((in_use, false)) => in_use,
+            Some((in_use, false)) if in_use + state.reserved + count <= state.limit => in_use,
+            // A full account is counted before anything is refused: nobody gives back rows that go with their parent by a key.
             _ => self.count(txn).await?,
         };
         let used = counted + state.reserved;
@@ -118,15 +119,15 @@ impl Account<'_> {
                 ];
                 if txn.insert_if_absent("quotausages", &row).await? { Ok(()) } else { Err(conflict(*self)) }
             }
-            Some((old, true)) => {
+            Some((old, dirty)) if dirty || counted != old => {
                 // Who gives back in the meantime changes the number, and who counts in the meantime cleans it.
                 let sql = "UPDATE quotausages SET in_use = ?, dirty = ?, reserved = 0 \
                            WHERE project_id = ? AND resource = ? AND dirty = ? AND in_use = ?";
-                let args = [(counted + count).into(), false.into(), project, resource, true.into(), old.into()];
+                let args = [(counted + count).into(), false.into(), project, resource, dirty.into(), old.into()];
                 if txn.execute(sql, &args).await? > 0 { Ok(()) } else { Err(conflict(*self)) }
             }
             // It would have had room a moment ago.
-            Some((_, false)) => Err(conflict(*self)),
+            Some(_) => Err(conflict(*self)),
         }
     }
 
