@@ -206,8 +206,8 @@ impl Transport for Amqp {
         let route = self.inner.route(target, target.server.is_some() && !target.fanout);
         let put = sender.put(route.clone(), Arc::clone(&body), None, false, patience).await;
         let outcome = match put {
-            Ok(outcome) => tokio::select! {
-                sent = outcome => match sent {
+            Ok(mut outcome) => tokio::select! {
+                sent = &mut outcome => match sent {
                     Ok(Sent::Unroutable) if route.mandatory => {
                         tokio::spawn(offer(sender.clone(), route, body));
                         Ok(())
@@ -215,8 +215,18 @@ impl Transport for Amqp {
                     Ok(Sent::Refused) => Err(TransportError::Closed(format!("the broker refuses messages to {target}"))),
                     _ => Ok(()),
                 },
-                // It is kept and goes out in its turn.
-                () = sender.link().down() => Ok(()),
+                // It is kept and goes out in its turn, which may be before the server has its queue again.
+                () = sender.link().down() => {
+                    if route.mandatory {
+                        let sender = sender.clone();
+                        tokio::spawn(async move {
+                            if matches!(outcome.await, Ok(Sent::Unroutable)) {
+                                offer(sender, route, body).await;
+                            }
+                        });
+                    }
+                    Ok(())
+                }
             },
             Err(error) => Err(error),
         };

@@ -151,7 +151,6 @@ async fn a_call_waits_for_a_server_until_its_timeout() {
     assert_eq!(waiting.await.unwrap().unwrap(), json!({"n": 1}));
 }
 
-#[ignore = "hangs now and then while the broker starts again; see docs/plan.md"]
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_cut_cable_loses_nothing() {
     let host = host().await;
@@ -249,7 +248,6 @@ async fn in_flight_messages_are_bounded() {
     assert!(a.most.load(Ordering::SeqCst) <= 3);
 }
 
-#[ignore = "hangs now and then while the broker starts again; see docs/plan.md"]
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_killed_broker_comes_back_to_the_same_service() {
     let broker = tokio::task::spawn_blocking(Broker::start).await.unwrap();
