@@ -164,7 +164,7 @@ def _(step, want, got, found):
 
 @rule("subnets of others on a project's own network")
 def _(step, want, got, found):
-    return step["role"] in ("member", "reader", "manager") and (only(found, "fixed_ips", "dns_assignment") or step["path"].startswith("subnets") and step["method"] == "GET" and want["status"] == 200)
+    return step["role"] in ("member", "reader", "manager") and (only(found, "fixed_ips", "dns_assignment") or step["path"].startswith("subnets") and step["method"] == "GET" and got["status"] == 200)
 
 
 @rule("a port without an active binding")

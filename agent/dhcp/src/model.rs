@@ -265,12 +265,13 @@ impl Network {
             subnets
         };
         let ports = items(value, "ports", Port::from_json);
+        let (local, far) = on_one_segment(value, subnets("subnets"), subnets("non_local_subnets"));
         Some(Network {
             project_id: text(value, "project_id").or_else(|| text(value, "tenant_id")).unwrap_or_default().to_owned(),
             admin_state_up: value["admin_state_up"].as_bool().unwrap_or(true),
             mtu: value["mtu"].as_u64().and_then(|mtu| u32::try_from(mtu).ok()).unwrap_or(0),
-            subnets: subnets("subnets"),
-            non_local_subnets: subnets("non_local_subnets"),
+            subnets: local,
+            non_local_subnets: far,
             ports: ports.into_iter().map(|port| (port.id.clone(), port)).collect(),
             id: network_id,
         })
@@ -306,6 +307,26 @@ impl Network {
     }
 }
 
+/// Subnets to serve, and those of other segments. The agent has one port on a network, and that is on one segment; of several segments
+/// that the host reaches, it is on the first of the network that has DHCP, so that later segments do not take it away.
+fn on_one_segment(value: &Value, local: Vec<Subnet>, mut far: Vec<Subnet>) -> (Vec<Subnet>, Vec<Subnet>) {
+    let order: Vec<&str> =
+        value["segments"].as_array().into_iter().flatten().filter_map(|segment| text(segment, "id")).collect();
+    let place = |id: &Id| (order.iter().position(|other| **other == **id).unwrap_or(order.len()), id.clone());
+    let served = local.iter().filter(|subnet| subnet.enable_dhcp);
+    let Some(first) = served.filter_map(|subnet| subnet.segment_id.clone()).min_by_key(place) else {
+        return (local, far);
+    };
+    let (here, others): (Vec<Subnet>, Vec<Subnet>) =
+        local.into_iter().partition(|subnet| subnet.segment_id.as_ref() == Some(&first));
+    if let Some(other) = others.iter().find(|subnet| subnet.enable_dhcp) {
+        tracing::warn!(subnet.id = %other.id, segment.id = %first, "This host reaches several segments of a network; DHCP is on one of them");
+    }
+    far.extend(others);
+    far.sort_by(|a, b| a.id.cmp(&b.id));
+    (here, far)
+}
+
 /// Reads `fixed_ips` of a port or of a delete event.
 pub fn fixed_ips(value: &Value) -> Vec<FixedIp> {
     items(value, "fixed_ips", |fixed| {
@@ -329,4 +350,32 @@ fn items<T>(value: &Value, key: &str, read: impl Fn(&Value) -> Option<T>) -> Vec
             read
         })
         .collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn of_several_segments_the_first_is_served() {
+        let id = |n: u32| format!("{n:08}-0000-4000-8000-000000000000");
+        let subnet = |n: u32, segment: u32, dhcp: bool| {
+            json!({"id": id(n), "network_id": id(99), "segment_id": id(segment), "cidr": format!("10.0.{n}.0/24"), "ip_version": 4,
+                   "enable_dhcp": dhcp, "gateway_ip": null})
+        };
+        let segments: Vec<Value> = [13, 11, 12].iter().map(|n| json!({"id": id(*n)})).collect();
+        let info = |subnets: Vec<Value>| json!({"id": id(99), "subnets": subnets, "non_local_subnets": [subnet(1, 14, true)], "segments": segments});
+        let read = |subnets: Vec<Value>| {
+            let network = Network::from_json(&info(subnets)).unwrap();
+            let ids = |list: &[Subnet]| list.iter().map(|subnet| subnet.id.to_string()).collect::<Vec<_>>();
+            (ids(&network.subnets), ids(&network.non_local_subnets))
+        };
+        let both = vec![subnet(2, 11, true), subnet(3, 12, true), subnet(4, 11, true)];
+        assert_eq!(read(both), (vec![id(2), id(4)], vec![id(1), id(3)]));
+        // One without DHCP does not take it away.
+        assert_eq!(read(vec![subnet(2, 13, false), subnet(3, 12, true)]), (vec![id(3)], vec![id(1), id(2)]));
+        assert_eq!(read(vec![subnet(3, 12, true)]), (vec![id(3)], vec![id(1)]));
+    }
 }

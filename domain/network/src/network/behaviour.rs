@@ -200,14 +200,16 @@ impl Behaviour for Networks {
         }
         if given.named("mtu") {
             let segments = segments::of_network(op, &id).await?;
-            let mtu = self.settle_mtu(new.get(MTU).unwrap_or(0), &segments)?;
+            let asked = new.get(MTU).unwrap_or(0);
+            let mtu = self.settle_mtu(asked, &segments)?;
             let versions = op
                 .txn
                 .query("SELECT DISTINCT ip_version FROM subnets WHERE network_id = ?", &[id.as_str().into()])
                 .await?;
             for row in &versions {
                 let minimum = if row.int(0) == 6 { 1280 } else { 68 };
-                if mtu < minimum {
+                // Also 0, which leaves the choice to the cloud only while there is no subnet.
+                if asked < minimum {
                     return Err(faults::mtu_too_small(&id, minimum));
                 }
             }
