@@ -55,8 +55,10 @@ impl<C> Pool<C> {
 
     /// Waits for a turn. The slot holds an idle connection, best one that is `fit`, or none: then the caller opens one.
     pub async fn take(pool: &Arc<Pool<C>>, fit: impl Fn(&C) -> bool) -> Result<Slot<C>, Error> {
-        let permit = tokio::time::timeout(pool.wait, pool.permits.clone().acquire_owned())
-            .await
+        let asked = Instant::now();
+        let permit = tokio::time::timeout(pool.wait, pool.permits.clone().acquire_owned()).await;
+        metrics::histogram!("store_wait_seconds").record(asked.elapsed().as_secs_f64());
+        let permit = permit
             .map_err(|_| Error::Retry(format!("all {} connections stayed busy", pool.most)))?
             .map_err(|_| Error::Closed)?;
         let kept = {
@@ -68,6 +70,7 @@ impl<C> Pool<C> {
             let at = at.or(if idle.len() >= pool.size { idle.len().checked_sub(1) } else { None });
             at.map(|at| idle.remove(at))
         };
+        metrics::gauge!("store_connections_busy").increment(1.0);
         Ok(Slot { kept, pool: pool.clone(), _permit: permit })
     }
 
@@ -124,5 +127,11 @@ impl<C> Slot<C> {
                 idle.push(kept);
             }
         }
+    }
+}
+
+impl<C> Drop for Slot<C> {
+    fn drop(&mut self) {
+        metrics::gauge!("store_connections_busy").decrement(1.0);
     }
 }

@@ -201,7 +201,7 @@ async fn unknown_heads_are_refused_by_name() {
         .unwrap();
     txn.commit().await.unwrap();
     let error = upgrade(&store, ALL).await.unwrap_err();
-    assert!(matches!(&error, MigrateError::UnknownHeads { heads } if heads.len() == 2));
+    assert!(matches!(&error, MigrateError::UnknownHeads { heads, .. } if heads.len() == 2));
     assert!(error.to_string().contains("5c85685d616d and fffffffffff0"), "{error}");
     let lines = check(&store, ALL).await.unwrap();
     assert_eq!(lines, ["version: is 5c85685d616d and fffffffffff0, wanted 5c85685d616d and c7f8d9e0f1a2"]);

@@ -1,10 +1,11 @@
 //! The schema on MariaDB and PostgreSQL: equal to what the reference's own migrations make there, name by name.
 
 use std::collections::BTreeSet;
+use std::time::Duration;
 
 use store::migrate::{MigrateError, check, current, facts, upgrade};
 use store::{Options, Store};
-use testkit::database::{Database, Kind, fresh};
+use testkit::database::{Database, Kind, Server, fresh};
 
 use crate::ALL;
 
@@ -48,7 +49,7 @@ async fn is_the_reference(kind: Kind, wanted: &str) {
 
     database.run("UPDATE alembic_version SET version_num = 'fffffffffff0' WHERE version_num LIKE 'c7%';");
     let error = upgrade(&store, ALL).await.unwrap_err();
-    assert!(matches!(&error, MigrateError::UnknownHeads { heads } if heads.len() == 2));
+    assert!(matches!(&error, MigrateError::UnknownHeads { heads, .. } if heads.len() == 2));
     assert!(error.to_string().contains("5c85685d616d and fffffffffff0"), "{error}");
     store.close().await.unwrap();
 }
@@ -89,4 +90,26 @@ async fn a_database_of_somebody_else_is_refused() {
         let store = Store::open(Options::new(database.url())).await.unwrap();
         assert!(matches!(upgrade(&store, ALL).await, Err(MigrateError::NotOurs)));
     }
+}
+
+/// MariaDB commits after each table, so a server that dies leaves some of them.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn db_rolling_upgrade_an_interrupted_creation_begins_again() {
+    let server = Server::start(Kind::Mariadb);
+    let database = server.database();
+    let store = Store::open(Options::new(database.url())).await.unwrap();
+    let attempt = tokio::spawn(async move { upgrade(&store, ALL).await });
+    let sql = "SELECT count(*) FROM information_schema.tables WHERE table_schema = database()";
+    testkit::until(Duration::from_secs(60), || {
+        database.run(sql).trim().parse::<u32>().is_ok_and(|tables| tables >= 10).then_some(())
+    });
+    server.kill();
+    assert!(attempt.await.unwrap().is_err());
+    server.restart();
+    let tables: u32 = database.run(sql).trim().parse().unwrap();
+    assert!((10..124).contains(&tables), "{tables}");
+    let store = Store::open(Options::new(database.url())).await.unwrap();
+    assert_eq!(upgrade(&store, ALL).await.unwrap(), ["0001-reference-2026.2"]);
+    assert_eq!(check(&store, ALL).await.unwrap(), [""; 0]);
+    assert!(!facts(&store).await.unwrap().iter().any(|fact| fact.starts_with("neutrino_")));
 }

@@ -12,6 +12,9 @@ use crate::{Error, Options, Store, Txn, Value};
 
 pub use facts::facts;
 
+/// Is there while tables are made on MariaDB and MySQL, where a transaction does not undo that.
+const MARK: &str = "neutrino_creation";
+
 /// One step. The first one of a list starts from no heads, that is, from an empty database.
 #[derive(Debug, Clone, Copy)]
 pub struct Migration {
@@ -35,10 +38,10 @@ pub struct Migration {
 #[derive(Debug, thiserror::Error)]
 pub enum MigrateError {
     #[error(
-        "the database is at {}, which this program does not know; use the program that wrote it, \
-         or restore a backup", heads.join(" and ")
+        "the database is at {}, this program works with {}; if it is of an older release, bring it up to date with the tools of \
+         the release that this program replaces, if of a newer one, use a newer program", heads.join(" and "), wanted.join(" and ")
     )]
-    UnknownHeads { heads: Vec<String> },
+    UnknownHeads { heads: Vec<String>, wanted: Vec<String> },
     #[error("the database has tables but no recorded version; it was not created by this program or by its reference")]
     NotOurs,
     #[error("migration {name} failed")]
@@ -140,9 +143,13 @@ async fn step(txn: &mut Txn, all: &[Migration]) -> Result<Option<&'static str>, 
         return Ok(None);
     }
     let Some(next) = all.iter().find(|migration| same(&heads, migration.from_heads)) else {
-        return Err(MigrateError::UnknownHeads { heads });
+        let wanted = all.last().map_or(&[][..], |last| last.to_heads).iter().map(|head| (*head).to_owned()).collect();
+        return Err(MigrateError::UnknownHeads { heads, wanted });
     };
-    if heads.is_empty() && !tables(txn).await?.is_empty() {
+    let there = tables(txn).await?;
+    if heads.is_empty() && there.iter().any(|table| table == MARK) {
+        clear(txn, &there).await?;
+    } else if heads.is_empty() && !there.is_empty() {
         return Err(MigrateError::NotOurs);
     }
     let name = next.name;
@@ -150,7 +157,21 @@ async fn step(txn: &mut Txn, all: &[Migration]) -> Result<Option<&'static str>, 
     Ok(Some(name))
 }
 
+/// Takes away what a creation of ours left that did not come to its end.
+async fn clear(txn: &mut Txn, tables: &[String]) -> Result<(), Error> {
+    tracing::warn!("the creation of the database was interrupted; it begins again");
+    txn.execute("SET SESSION foreign_key_checks = 0", &[]).await?;
+    for table in tables {
+        txn.execute(&format!("DROP TABLE `{}`", table.replace('`', "``")), &[]).await?;
+    }
+    txn.execute("SET SESSION foreign_key_checks = 1", &[]).await.map(drop)
+}
+
 async fn apply(txn: &mut Txn, migration: &Migration) -> Result<(), Error> {
+    let is_marked = txn.dialect() == Dialect::Mysql && migration.from_heads.is_empty();
+    if is_marked {
+        txn.execute(&format!("CREATE TABLE {MARK} (name VARCHAR(255))"), &[]).await?;
+    }
     let script = match txn.dialect() {
         Dialect::Sqlite => migration.sqlite,
         Dialect::Mysql => migration.mysql,
@@ -159,7 +180,11 @@ async fn apply(txn: &mut Txn, migration: &Migration) -> Result<(), Error> {
     txn.script(script).await?;
     txn.execute("DELETE FROM alembic_version", &[]).await?;
     let rows = migration.to_heads.iter().map(|head| vec![Value::from(*head)]).collect();
-    txn.insert_many("alembic_version", &["version_num"], rows).await
+    txn.insert_many("alembic_version", &["version_num"], rows).await?;
+    if is_marked {
+        txn.execute(&format!("DROP TABLE {MARK}"), &[]).await?;
+    }
+    Ok(())
 }
 
 fn same(heads: &[String], wanted: &[&str]) -> bool {
