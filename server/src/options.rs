@@ -315,6 +315,7 @@ impl Setup {
             link_prefix: config.get(&LINK_PREFIX)?.filter(|prefix| !prefix.is_empty()),
             proxy_headers: config.get(&PROXY_HEADERS)?,
             health_file: config.get(&HEALTH_FILE)?.filter(|path| !path.is_empty()).map(PathBuf::from),
+            roles: Vec::new(),
             slow: Some(config.get(&SLOW_REQUEST)?).filter(|seconds| *seconds > 0.0).map(Duration::from_secs_f64),
         };
         let limits = rest::Limits {

@@ -4,6 +4,7 @@ use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
+use agents::Turns;
 use agents::dhcp::Failover;
 use anyhow::Context as _;
 use axum::routing::get;
@@ -43,7 +44,7 @@ pub struct Server {
     /// Where the API listens; the unspecified address with port 0 when this process serves none.
     pub address: SocketAddr,
     listeners: Vec<RpcListener>,
-    failover: Option<tokio::task::JoinHandle<()>>,
+    failover: Option<(tokio::task::JoinHandle<()>, Arc<Turns>)>,
     stop: Option<oneshot::Sender<()>>,
     api: Option<(tokio::task::JoinHandle<std::io::Result<()>>, Rest)>,
 }
@@ -89,23 +90,44 @@ impl Server {
             stop: None,
             api: None,
         };
+        // First: it needs no broker, and agents are answered once there is one.
+        if roles.api {
+            server.serve_api(roles, setup, metrics).await?;
+        }
         if roles.rpc {
             server.listeners = serve_rpc(&wired, &bus, &roles.host).await?;
             let failover = Failover { system: wired.system.clone(), news: wired.dhcp_news.clone() };
-            server.failover = Some(tokio::spawn(failover.run()));
-        }
-        if roles.api {
-            server.serve_api(setup, metrics).await?;
+            let period = Failover::period(&wired.dhcp_news.scheduler.settings);
+            let turns = Arc::new(Turns::new(wired.system.store.clone(), "dhcp_failover", &roles.host, period));
+            server.failover = Some((tokio::spawn(failover.run(turns.clone())), turns));
         }
         Ok(server)
     }
 
-    async fn serve_api(&mut self, setup: &Setup, metrics: Option<PrometheusHandle>) -> anyhow::Result<()> {
-        let rest = Rest::new(self.wired.system.clone(), setup.auth.authenticator(&setup.bind)?, setup.rest.clone())?;
+    async fn serve_api(
+        &mut self,
+        roles: &Roles,
+        setup: &Setup,
+        metrics: Option<PrometheusHandle>,
+    ) -> anyhow::Result<()> {
+        let mut options = setup.rest.clone();
+        options.roles = [(roles.api, "api"), (roles.rpc, "rpc")]
+            .into_iter()
+            .filter(|(does, _)| *does)
+            .map(|(_, role)| role)
+            .collect();
+        let rest = Rest::new(self.wired.system.clone(), setup.auth.authenticator(&setup.bind)?, options)?;
         let limits = setup.limits.clone();
         let mut router = rest.router();
         if let Some(metrics) = metrics {
-            router = router.route("/metrics", get(move || std::future::ready(metrics.render())));
+            let wired = self.wired.clone();
+            router = router.route(
+                "/metrics",
+                get(async move || {
+                    observe(&wired).await;
+                    metrics.render()
+                }),
+            );
         }
         let listener =
             Listener::bind(&setup.bind).await.with_context(|| format!("the API cannot listen on {}", setup.bind))?;
@@ -131,8 +153,12 @@ impl Server {
             api.await??;
             let _ = tokio::time::timeout(PATIENCE, rest.idle()).await;
         }
-        if let Some(failover) = self.failover.take() {
+        if let Some((failover, turns)) = self.failover.take() {
             failover.abort();
+            // Without it the next one waits a little.
+            if let Err(error) = turns.leave().await {
+                tracing::warn!(error = &error as &dyn std::error::Error, "the other servers were not told of the stop");
+            }
         }
         messaging::stop_all(self.listeners, PATIENCE).await;
         self.wired.system.store.settled().await;
@@ -144,6 +170,22 @@ impl Server {
     pub async fn run(self, shutdown: impl Future<Output = ()>) -> anyhow::Result<()> {
         shutdown.await;
         self.stop().await
+    }
+}
+
+/// Brings figures up to date that nothing else counts.
+async fn observe(wired: &Wired) {
+    let store = &wired.system.store;
+    metrics::counter!("store_statements_total").absolute(store.statements());
+    metrics::gauge!("store_effects_waiting").set(store.pending_effects() as f64);
+    match wired.reports.alive_by_type().await {
+        Ok(counts) => {
+            for (agent_type, alive, dead) in counts {
+                metrics::gauge!("agents_alive", "type" => agent_type.clone()).set(f64::from(alive));
+                metrics::gauge!("agents_dead", "type" => agent_type).set(f64::from(dead));
+            }
+        }
+        Err(error) => tracing::warn!(error = &error as &dyn std::error::Error, "agents cannot be counted"),
     }
 }
 

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use admin::quota::{self, Quotas};
 use admin::rbac::{self, RBAC_POLICY, RbacPolicies};
 use admin::tag;
-use agents::agent::{AGENT, Agents, Reports};
+use agents::agent::{AGENT, Agents, Clocks, Reports};
 use agents::dhcp::{HostedNetworks, Scheduler};
 use agents::objects::{Kind, Pusher, Pushes, Versions};
 use agents::{dhcp, l2, objects, security as filters, zones};
@@ -215,7 +215,7 @@ pub async fn wire(setup: &Setup, store: Store, bus: &Bus) -> anyhow::Result<Wire
             ports: ports.clone(),
             news: moves.clone(),
             versions: versions.clone(),
-            started: chrono::Utc::now().naive_utc(),
+            clocks: Clocks::new(chrono::Utc::now().naive_utc()),
         }),
         dhcp: Arc::new(dhcp::Plugin { system: system.clone(), scheduler }),
         filters: Arc::new(filters::Plugin { system: system.clone() }),

@@ -2,7 +2,7 @@
 //!
 //! Rooms: [`agent`] (records, liveness), [`dhcp`] (scheduling networks to DHCP agents, their questions and news), [`l2`] (the
 //! same for agents that wire devices), [`security`] (the same for firewalls), [`objects`] (versioned objects), [`zones`]
-//! (availability zones), [`settings`].
+//! (availability zones), [`settings`], [`Turns`] (what one process does for all).
 
 pub mod agent;
 pub mod dhcp;
@@ -11,7 +11,9 @@ pub mod l2;
 pub mod objects;
 pub mod security;
 pub mod settings;
+mod turns;
 mod view;
 pub mod zones;
 
+pub use turns::Turns;
 pub use view::{remote, rpc_context, to_json};

@@ -17,6 +17,8 @@ pub struct Options {
     pub proxy_headers: bool,
     /// `disable_by_file_path` of `[healthcheck]`: `/healthcheck` says 503 while this file is there.
     pub health_file: Option<PathBuf>,
+    /// What this process does, as `/healthcheck` says when it is asked for JSON.
+    pub roles: Vec<&'static str>,
     /// Requests that take as long are warned of; None for none.
     pub slow: Option<Duration>,
 }
@@ -30,6 +32,7 @@ impl Default for Options {
             link_prefix: None,
             proxy_headers: false,
             health_file: None,
+            roles: vec!["api"],
             slow: None,
         }
     }

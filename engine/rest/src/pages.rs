@@ -44,7 +44,10 @@ fn health(method: &Method, headers: &HeaderMap, options: &Options) -> Response {
     };
     let asked = headers.get(header::ACCEPT).and_then(|accept| accept.to_str().ok()).unwrap_or_default();
     if asked.trim_start().starts_with("application/json") && status != StatusCode::NO_CONTENT {
-        return answer(status, Body::from(json!({"detailed": false, "reasons": [reason]}).to_string()));
+        return answer(
+            status,
+            Body::from(json!({"detailed": false, "reasons": [reason], "roles": options.roles}).to_string()),
+        );
     }
     let mut response = Response::new(Body::from(reason));
     *response.status_mut() = status;

@@ -2,8 +2,10 @@
 //!
 //! Reproduces neutron/db/agents_db.py.
 
+mod clock;
 mod report;
 
+pub use clock::Clocks;
 pub use report::Reports;
 
 use std::sync::Arc;

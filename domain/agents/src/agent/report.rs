@@ -1,3 +1,4 @@
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use async_trait::async_trait;
@@ -10,6 +11,7 @@ use rpc::state::{AgentState, AgentStatus, Report, StatePlugin, agent_type};
 use schema::{Fault, Value};
 use serde_json::Map;
 
+use super::clock::{Clocks, Verdict};
 use super::parse_time;
 use crate::dhcp::News;
 use crate::objects::Versions;
@@ -25,8 +27,7 @@ pub struct Reports {
     pub news: Arc<News>,
     /// Told of what agents understand.
     pub versions: Arc<Versions>,
-    /// Reports sent before are of an earlier life of this server and say nothing.
-    pub started: NaiveDateTime,
+    pub clocks: Clocks,
 }
 
 /// Keys of `configurations` under which layer-2 agents report their physical networks.
@@ -141,6 +142,18 @@ impl Reports {
         Ok(())
     }
 
+    /// Each type of agent, with how many of it are alive and dead.
+    pub async fn alive_by_type(&self) -> Result<Vec<(String, u32, u32)>, store::Error> {
+        let mut txn = self.system.store.read().await?;
+        let oldest = txn.now() - chrono::TimeDelta::seconds(self.settings.agent_down_time);
+        let mut counts: BTreeMap<String, (u32, u32)> = BTreeMap::new();
+        for row in txn.query("SELECT agent_type, heartbeat_timestamp FROM agents", &[]).await? {
+            let (alive, dead) = counts.entry(row.text(0)).or_default();
+            *(if row.time(1) >= oldest { alive } else { dead }) += 1;
+        }
+        Ok(counts.into_iter().map(|(kind, (alive, dead))| (kind, alive, dead)).collect())
+    }
+
     async fn report(&self, state: &AgentState) -> Result<AgentStatus, Fault> {
         let context = Context::internal();
         let mut attempt = 0;
@@ -175,9 +188,21 @@ impl StatePlugin for Reports {
     ) -> Result<Option<AgentStatus>, RemoteFault> {
         let state = agent_state.agent_state;
         let sent = NaiveDateTime::parse_from_str(&time, "%Y-%m-%dT%H:%M:%S%.f").ok();
-        if sent.is_some_and(|sent| sent < self.started) && !state.start_flag {
-            tracing::debug!(host = state.host, "a report from before this server started is ignored");
-            return Ok(None);
+        let limit = chrono::TimeDelta::seconds(self.settings.agent_down_time);
+        let (kind, host) = (state.agent_type.as_str(), state.host.as_str());
+        let now = chrono::Utc::now().naive_utc();
+        match sent.map(|sent| self.clocks.judge((kind, host), state.start_flag, sent, now, limit)) {
+            Some(Verdict::Late) => {
+                tracing::warn!(host, agent_type = kind, time, "a report that waited too long on its way is ignored");
+                return Ok(None);
+            }
+            Some(Verdict::Skewed(skew)) => tracing::error!(
+                host,
+                agent_type = kind,
+                "the clocks of this server and of the agent's host differ by {} s; set them by NTP",
+                skew.num_seconds()
+            ),
+            Some(Verdict::Fresh) | None => {}
         }
         match self.report(&state).await {
             Ok(status) => {

@@ -7,6 +7,8 @@ use resource::{Op, System};
 use schema::Fault;
 
 use super::{DhcpAgent, News};
+use crate::Turns;
+use crate::settings::Settings;
 
 /// Moves networks from dead DHCP agents to live ones.
 ///
@@ -26,13 +28,18 @@ fn given_up(agent: &DhcpAgent, beat: NaiveDateTime, started: NaiveDateTime, now:
 }
 
 impl Failover {
-    /// Runs until it is dropped.
-    pub async fn run(self) {
+    /// How often it looks.
+    pub fn period(settings: &Settings) -> Duration {
+        Duration::from_secs((settings.agent_down_time / 2).max(1) as u64)
+    }
+
+    /// Runs until it is dropped; looks when it is this process's turn.
+    pub async fn run(self, turns: Arc<Turns>) {
         let settings = self.news.scheduler.settings.clone();
         if !settings.allow_automatic_dhcp_failover {
             return;
         }
-        let period = Duration::from_secs((settings.agent_down_time / 2).max(1) as u64);
+        let period = Self::period(&settings);
         // The agents of a cloud that comes up as a whole report first.
         tokio::time::sleep(period * 2).await;
         let mut last = (Instant::now(), std::time::SystemTime::now());
@@ -47,7 +54,12 @@ impl Failover {
                 );
                 continue;
             }
-            if let Err(fault) = self.pass().await {
+            let outcome = match turns.is_mine().await {
+                Ok(true) => self.pass().await,
+                Ok(false) => Ok(()),
+                Err(error) => Err(error.into()),
+            };
+            if let Err(fault) = outcome {
                 tracing::error!(
                     error = &fault as &dyn std::error::Error,
                     "could not look for dead DHCP agents; trying again later"

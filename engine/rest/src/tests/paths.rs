@@ -179,7 +179,7 @@ async fn health_is_text_or_json_and_a_file_turns_it_off() {
     }
     assert_eq!(api.send("HEAD", "/healthcheck", "").await.status, 204);
     let json = api.header("accept", "application/json").get("/healthcheck").await.expect(200);
-    assert_eq!(json, json!({"detailed": false, "reasons": ["OK"]}));
+    assert_eq!(json, json!({"detailed": false, "reasons": ["OK"], "roles": ["api"]}));
     std::fs::write(&file, "").unwrap();
     let answer = api.get("/healthcheck").await;
     assert_eq!((answer.status.as_u16(), answer.text.as_str()), (503, "DISABLED BY FILE"));

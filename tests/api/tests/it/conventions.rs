@@ -386,5 +386,19 @@ fn versions_extensions_health_and_metrics() {
     }
     assert_eq!(api.send("GET", "/healthcheck", "").expect(200).text, "OK");
     let metrics = api.send("GET", "/metrics", "").expect(200).text.clone();
-    assert!(metrics.contains("http_requests_total"), "{metrics}");
+    for name in ["http_requests_total", "store_statements_total", "store_effects_waiting"] {
+        assert!(metrics.contains(name), "{metrics}");
+    }
+    let agent = api::Agent {
+        agent_type: "DHCP agent",
+        binary: "neutron-dhcp-agent",
+        topic: "dhcp_agent",
+        host: "h1".to_owned(),
+        configurations: json!({}),
+    };
+    api.server().report(&agent);
+    let metrics = api.send("GET", "/metrics", "").expect(200).text.clone();
+    assert!(metrics.contains("agents_alive{type=\"DHCP agent\"} 1"), "{metrics}");
+    let health = api.header("Accept", "application/json").send("GET", "/healthcheck", "").expect(200).json();
+    assert_eq!(health["roles"], json!(["api", "rpc"]));
 }

@@ -10,3 +10,4 @@ mod restart;
 mod segment_ranges;
 mod segments;
 mod subnets;
+mod turns;
