@@ -57,7 +57,7 @@ struct Service {
     endpoint: String,
 }
 
-fn agent() -> ureq::Agent {
+pub fn agent() -> ureq::Agent {
     ureq::Agent::config_builder()
         .http_status_as_error(false)
         .timeout_global(Some(Duration::from_secs(20)))
@@ -65,7 +65,7 @@ fn agent() -> ureq::Agent {
         .into()
 }
 
-fn send(agent: &ureq::Agent, method: &str, url: &str, body: Option<Value>) -> Result<(u16, Value), ureq::Error> {
+pub fn send(agent: &ureq::Agent, method: &str, url: &str, body: Option<Value>) -> Result<(u16, Value), ureq::Error> {
     let text = body.map(|body| body.to_string());
     let mut answer = match (method, &text) {
         ("POST", Some(text)) => agent.post(url).header("Content-Type", "application/json").send(text.as_str())?,

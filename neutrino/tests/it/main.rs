@@ -4,3 +4,4 @@
 
 mod invariants;
 mod kill;
+mod processes;
