@@ -100,11 +100,11 @@ fn under_load(kind: Kind) {
 }
 
 #[test]
-fn mariadb_restarts_under_load() {
+fn db_connection_loss_mariadb_restarts_under_load() {
     under_load(Kind::Mariadb);
 }
 
 #[test]
-fn postgresql_restarts_under_load() {
+fn db_connection_loss_postgresql_restarts_under_load() {
     under_load(Kind::Postgres);
 }
