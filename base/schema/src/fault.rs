@@ -70,6 +70,12 @@ impl Fault {
         fault
     }
 
+    /// The same, but worth another run of the transaction: what it met may be gone by then. The user is told of it if it stays.
+    pub fn or_again(mut self) -> Fault {
+        self.retriable = true;
+        self
+    }
+
     pub fn with_detail(mut self, detail: impl Into<String>) -> Fault {
         self.detail = detail.into();
         self

@@ -118,7 +118,8 @@ impl Entity {
             }
             let name = self.model.resource.name;
             return Fault::conflict("Conflict", format!("Another {name} has the same unique values."))
-                .with_source(error);
+                .with_source(error)
+                .or_again();
         }
         error.into()
     }

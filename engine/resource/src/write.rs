@@ -145,7 +145,7 @@ pub async fn update(op: &mut Op<'_>, entity: &Entity, old: &Record, new: &Record
         let mut args: Vec<store::Value> = columns.into_iter().map(|(_, value)| value).collect();
         args.push(id);
         if op.txn.execute(&sql, &args).await.map_err(|error| entity.duplicate(new, error))? == 0 {
-            return Err(entity.not_found(new.id()));
+            return Err(went(entity, new));
         }
     }
     Ok(changed)
@@ -169,13 +169,19 @@ pub async fn touch(op: &mut Op<'_>, shared_id: i64, expected: Option<i64>) -> Re
     Ok(op.txn.execute(&sql, &args).await? > 0)
 }
 
+/// The object was there when this transaction read it. It may be one that the request does not name, as a port that goes with its
+/// network: the next run no longer finds it there, and only a user who named it is told.
+fn went(entity: &Entity, record: &Record) -> Fault {
+    entity.not_found(record.id()).or_again()
+}
+
 /// Removes the own row and the shared row; rows of other tables go by their foreign keys.
 pub async fn delete(op: &mut Op<'_>, entity: &Entity, record: &Record) -> Result<(), Fault> {
     let resource = entity.model.resource;
     let shared = op.system.shared;
     let sql = format!("DELETE FROM {} WHERE \"{}\" = ?", entity.table(record), resource.key);
     if op.txn.execute(&sql, &[record.id().into()]).await? == 0 {
-        return Err(entity.not_found(record.id()));
+        return Err(went(entity, record));
     }
     if resource.shared.is_some() {
         let sql = format!("DELETE FROM {} WHERE \"{}\" = ?", shared.table, shared.key);

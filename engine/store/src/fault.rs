@@ -9,12 +9,14 @@ impl From<Error> for Fault {
         match &error {
             Error::Retry(_) => Fault::retry(error),
             Error::Lost(_) | Error::ReadOnly | Error::Closed => Fault::unavailable(error),
+            // What is stored was looked at before; another request came in between, and the next run sees what it did.
             Error::Duplicate { .. } => {
-                Fault::conflict("Conflict", "Another request stored the same unique values first.").with_source(error)
+                let message = "Another request stored the same unique values first.";
+                Fault::conflict("Conflict", message).with_source(error).or_again()
             }
             Error::ForeignKey { .. } => {
                 let message = "The object refers to one that is gone by now, or is still in use by another.";
-                Fault::conflict("Conflict", message).with_source(error)
+                Fault::conflict("Conflict", message).with_source(error).or_again()
             }
             _ => Fault::internal(error),
         }

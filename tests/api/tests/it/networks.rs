@@ -1,6 +1,6 @@
 //! Networks.
 
-use api::Api;
+use api::{Api, together};
 use serde_json::json;
 
 #[test]
@@ -30,4 +30,35 @@ fn network_delete_in_use_lists_ports() {
     let dhcp = api.create("port", dhcp);
     api.delete(&net).expect(204);
     api.show(&dhcp).fault(404, "PortNotFound");
+}
+
+/// The DHCP agent makes its port on a new network, and gives it back, while the owner takes the network away again.
+#[test]
+fn network_delete_meets_its_dhcp_port() {
+    let api = Api::start();
+    for _ in 0..15 {
+        let net = api.create("network", json!({}));
+        api.create("subnet", json!({"network_id": net.id(), "ip_version": 4, "cidr": "192.0.2.0/24"}));
+        let answers = together(4, |number| match number {
+            0 => api.delete(&net),
+            3 => {
+                let ports = api.list(&format!("/ports?network_id={}", net.id()));
+                ports.iter().map(|port| api.delete(port)).next_back().unwrap_or_else(|| api.get("networks"))
+            }
+            _ => {
+                let port =
+                    json!({"network_id": net.id(), "device_owner": "network:dhcp", "device_id": number.to_string()});
+                api.try_create("port", port)
+            }
+        });
+        answers[0].expect(204);
+        for answer in &answers[1..] {
+            assert!([200, 201, 204, 400, 404, 409].contains(&answer.status), "{}", answer.summary());
+        }
+        assert_eq!(api.list(&format!("/ports?network_id={}", net.id())).len(), 0);
+    }
+    assert_eq!(api.server().count("SELECT COUNT(*) FROM ipallocations"), 0);
+    assert_eq!(api.server().count("SELECT COUNT(*) FROM ipamallocations"), 0);
+    let attributes = "SELECT COUNT(*) FROM standardattributes WHERE resource_type IN ('networks', 'subnets', 'ports')";
+    assert_eq!(api.server().count(attributes), 0);
 }
