@@ -2,7 +2,9 @@
 //! Keystone before it.
 //!
 //! `passes.txt` names the tests that pass on the reference and concern what is built here. All of them are run, and none may fail. Keystone
-//! and the suites are installed into `target/conformance` once.
+//! and the suites are installed into `target/conformance` once. `tokens.rs` shows what they do not: scopes, revocation, an outage.
 
 #[cfg(test)]
 mod tests;
+#[cfg(test)]
+mod tokens;

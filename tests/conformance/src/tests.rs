@@ -6,6 +6,7 @@ use std::{
 
 use linux::Program;
 use neutrino::embedded::{self, Embedded};
+use testkit::database::{Kind, Server};
 use testkit::lab::Lab;
 
 const INSTALL: Duration = Duration::from_secs(900);
@@ -15,14 +16,14 @@ fn own(path: &str) -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join(path)
 }
 
-fn check(program: Program, limit: Duration, what: &str) -> String {
+pub fn check(program: Program, limit: Duration, what: &str) -> String {
     let output = program.run(limit).unwrap_or_else(|error| panic!("{what}: {error}"));
     assert!(output.success(), "{what}:\n{}\n{}", output.stdout, output.stderr);
     output.stdout
 }
 
 /// Installs a list of packages into an environment of its own, unless it is there, and returns its Python.
-fn environment(name: &str) -> PathBuf {
+pub fn environment(name: &str) -> PathBuf {
     let list = own(&format!("{name}.txt"));
     let wanted = fs::read_to_string(&list).unwrap();
     let home = own("../../target/conformance").join(name);
@@ -68,12 +69,25 @@ quota_port = 100000
 
 #[test]
 fn what_passes_on_the_reference_passes_here() {
+    run_suites("sqlite", None);
+}
+
+#[test]
+fn what_passes_on_the_reference_passes_here_on_mariadb() {
+    run_suites("mariadb", Some(Kind::Mariadb));
+}
+
+fn run_suites(name: &str, database: Option<Kind>) {
     let keystone = environment("keystone");
     let suites = environment("suites");
     let lab = Lab::new();
     let host = lab.host("conformance");
+    let server = database.map(|kind| host.run(|| Server::start(kind)));
+    let database = server.as_ref().map(Server::database);
+    let connection = database.as_ref().map(|database| format!("[database]\nconnection = {}\n", database.url()));
+    let options = format!("{OPTIONS}{}", connection.unwrap_or_default());
     // Kept after the run, for whoever looks into a failure.
-    let work = own("../../target/conformance/run");
+    let work = own("../../target/conformance/run").join(name);
     let _ = fs::remove_dir_all(&work);
     fs::create_dir_all(&work).unwrap();
     // Tests of the suites run with what the shell knows of; only these directories are theirs.
@@ -90,7 +104,7 @@ fn what_passes_on_the_reference_passes_here() {
         .detach_logging(&work.join("keystone.out"))
         .expect("Keystone starts");
     let said = host.run(|| {
-        let config = embedded::loader(&work.join("state")).text("the test", OPTIONS).load().unwrap();
+        let config = embedded::loader(&work.join("state")).text("the test", &options).load().unwrap();
         let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build().unwrap();
         let filled = serve("identity.py", &keystone).arg("fill");
         check(filled, INSTALL, "Keystone does not answer");
