@@ -13,6 +13,7 @@ use serde_json::{Value, json};
 use server::wiring::{Wired, wire};
 use server::{OPTIONS, Setup};
 use store::Store;
+use testkit::database::{Database, fresh_chosen};
 use tower::ServiceExt;
 
 pub struct TestServer {
@@ -22,6 +23,8 @@ pub struct TestServer {
     router: Router,
     roles: &'static str,
     project: String,
+    /// Dropped last: nothing is connected to it any more.
+    _database: Option<Database>,
 }
 
 /// Status and body of an answer; the body is null if there is none.
@@ -57,12 +60,14 @@ impl TestServer {
             .load()
             .unwrap();
         let setup = Setup::read(&config).unwrap();
-        let store = Store::private().await.unwrap();
+        let database = tokio::task::spawn_blocking(fresh_chosen).await.unwrap();
+        let url = database.as_ref().map_or_else(|| "sqlite://".to_owned(), Database::url);
+        let store = Store::open(store::Options::new(url)).await.unwrap();
         store::migrate::upgrade(&store, migrations::ALL).await.unwrap();
         let bus = Arc::new(FakeBus::new());
         let wired = wire(&setup, store, &(bus.clone() as Bus)).await.unwrap();
         let rest = Rest::new(wired.system.clone(), Arc::new(Noauth), Options::default()).unwrap();
-        TestServer { wired, bus, router: rest.router(), roles: "admin", project: "admin".into() }
+        TestServer { wired, bus, router: rest.router(), roles: "admin", project: "admin".into(), _database: database }
     }
 
     /// The same server, asked by a member of a project.

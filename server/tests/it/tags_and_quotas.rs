@@ -79,7 +79,7 @@ async fn quotas_hold_for_every_resource() {
     member.delete(&format!("/networks/{}", n1.as_str().unwrap())).await.expect(204);
     for (kind, used) in [("network", 1), ("subnet", 0), ("port", 0)] {
         let sql =
-            format!("SELECT in_use FROM quotausages WHERE dirty = 0 AND project_id = 'p1' AND resource = '{kind}'");
+            format!("SELECT in_use FROM quotausages WHERE NOT dirty AND project_id = 'p1' AND resource = '{kind}'");
         assert_eq!(server.number(&sql).await, used, "{kind}");
     }
     member.post("/subnets", subnet(&n2)).await.expect(201);
