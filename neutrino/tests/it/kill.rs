@@ -13,13 +13,14 @@ use linux::proc::Signal;
 use linux::{Netns, Process, Program};
 use neutrino::instance::{self, Api, Identity, Request, Store};
 use serde_json::{Value, json};
+use testkit::database::{Kind, Server};
 use testkit::lab::Lab;
 
 use crate::invariants;
 
 /// How often the process is killed; the environment may ask for another number.
-fn rounds() -> usize {
-    std::env::var("KILL_ROUNDS").ok().and_then(|text| text.parse().ok()).unwrap_or(200)
+fn rounds(usual: usize) -> usize {
+    std::env::var("KILL_ROUNDS").ok().and_then(|text| text.parse().ok()).unwrap_or(usual)
 }
 
 const CONVERGED: Duration = Duration::from_secs(10);
@@ -78,13 +79,15 @@ pub fn send(agent: &ureq::Agent, method: &str, url: &str, body: Option<Value>) -
     Ok((status, serde_json::from_str(&body).unwrap_or(Value::Null)))
 }
 
-fn start(state: &Path, port: u16) -> Service {
+fn start(state: &Path, url: &str, port: u16) -> Service {
     let process = Program::new(env!("CARGO_BIN_EXE_neutrino"))
         .args(["up", "--state-dir"])
         .arg(state)
         .args([
             "--bind_port",
             &port.to_string(),
+            "--database-connection",
+            url,
             "--quotas-quota_port",
             "-1",
             "--quotas-quota_network",
@@ -251,18 +254,31 @@ fn killed_at_random_moments_nothing_is_lost() {
     let host = lab.host("killed");
     let state = host.directory().join("state");
     std::fs::create_dir_all(&state).unwrap();
-    host.run(|| run(&state));
+    let url = format!("sqlite:///{}", state.join("neutrino.sqlite").display());
+    host.run(|| run(&state, &url, rounds(200)));
 }
 
-fn run(state: &Path) {
+#[test]
+fn killed_at_random_moments_nothing_is_lost_on_mariadb() {
+    let lab = Lab::new();
+    let host = lab.host("killed");
+    let state = host.directory().join("state");
+    std::fs::create_dir_all(&state).unwrap();
+    host.run(|| {
+        let server = Server::start(Kind::Mariadb);
+        let database = server.database();
+        run(&state, &database.url(), rounds(40));
+    });
+}
+
+fn run(state: &Path, url: &str, rounds: usize) {
     let seed: u64 = std::env::var("KILL_SEED").ok().and_then(|text| text.parse().ok()).unwrap_or(20_261_130);
-    println!("KILL_SEED={seed} KILL_ROUNDS={}", rounds());
+    println!("KILL_SEED={seed} KILL_ROUNDS={rounds}");
     let mut dice = Dice(seed);
     let name = std::fs::read_to_string("/proc/sys/kernel/hostname").unwrap().trim().to_owned();
-    let url = format!("sqlite:///{}", state.join("neutrino.sqlite").display());
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
 
-    let service = start(state, 19_700);
+    let service = start(state, url, 19_700);
     let (status, network) = send(
         &agent(),
         "POST",
@@ -296,7 +312,7 @@ fn run(state: &Path) {
     let known = Acknowledged::default();
     let mut service = service;
     let (mut writes, mut slowest) = (0, Duration::ZERO);
-    for round in 0..rounds() {
+    for round in 0..rounds {
         let stop = AtomicBool::new(false);
         let moment = Duration::from_millis(20 + dice.roll(400) as u64);
         std::thread::scope(|scope| {
@@ -310,9 +326,9 @@ fn run(state: &Path) {
             assert!(service.process.wait_exit(Duration::from_secs(10)), "it survives a SIGKILL");
             stop.store(true, Ordering::Relaxed);
         });
-        let broken = runtime.block_on(invariants::violations(&url));
+        let broken = runtime.block_on(invariants::violations(url));
         assert!(broken.is_empty(), "round {round}: {broken:#?}");
-        service = start(state, 19_700);
+        service = start(state, url, 19_700);
         let acknowledged = known.all();
         writes = writes.max(acknowledged.len());
         check_acknowledged(&service.endpoint, &acknowledged);
@@ -330,8 +346,7 @@ fn run(state: &Path) {
         .find(|line| line.contains("packets transmitted"))
         .unwrap_or_else(|| panic!("no summary in {report}"));
     println!(
-        "{} kills, up to {writes} objects acknowledged at once, slowest convergence {slowest:?}; ping: {summary}",
-        rounds()
+        "{rounds} kills, up to {writes} objects acknowledged at once, slowest convergence {slowest:?}; ping: {summary}"
     );
     let numbers: Vec<u64> = summary.split([' ', ',']).filter_map(|word| word.parse().ok()).collect();
     // One may be under way at the end.
@@ -340,8 +355,8 @@ fn run(state: &Path) {
     for name in ["one", "two"] {
         instance::delete(&api, &store, name).unwrap();
     }
-    await_convergence(&service.endpoint, state, rounds());
-    let broken = runtime.block_on(invariants::violations(&url));
+    await_convergence(&service.endpoint, state, rounds);
+    let broken = runtime.block_on(invariants::violations(url));
     assert!(broken.is_empty(), "{broken:#?}");
     service.process.terminate(Duration::from_secs(20)).unwrap();
 }
