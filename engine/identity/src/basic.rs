@@ -72,7 +72,7 @@ impl Basic {
         Ok(Basic { path, file: Mutex::new(Arc::new(file)), remembered })
     }
 
-    /// The users of now. What was remembered goes with the file that it was from.
+    /// The users of now.
     fn users(&self) -> Arc<File> {
         let mut file = self.file.lock().unwrap_or_else(PoisonError::into_inner);
         let now = stamp(&self.path).ok();
@@ -84,7 +84,6 @@ impl Basic {
                     *file = Arc::new(File { stamp: now, users: Vec::new() });
                 }
             }
-            self.remembered.invalidate_all();
         }
         file.clone()
     }
@@ -115,12 +114,14 @@ impl Authenticator for Basic {
             Refusal::Malformed("The header Authorization is not `Basic` with a user and a password.".into())
         })?;
         let file = self.users();
-        if self.remembered.get(value).await.is_none() {
-            let digest = file.users.iter().find(|(name, _)| *name == user).map(|(_, digest)| digest.clone());
-            let digest = digest.ok_or_else(unauthorized)?;
+        let digest = file.users.iter().find(|(name, _)| *name == user).map(|(_, digest)| digest.clone());
+        let digest = digest.ok_or_else(unauthorized)?;
+        // With the digest: a password is good as long as it is that of the file.
+        let known = format!("{value} {digest}");
+        if self.remembered.get(&known).await.is_none() {
             let checked = tokio::task::spawn_blocking(move || bcrypt::verify(&password, &digest)).await;
             match checked {
-                Ok(Ok(true)) => self.remembered.insert(value.to_owned(), ()).await,
+                Ok(Ok(true)) => self.remembered.insert(known, ()).await,
                 _ => {
                     tracing::info!("the password of {user} does not match");
                     return Err(unauthorized());
@@ -131,5 +132,73 @@ impl Authenticator for Basic {
         context.user_id.clone_from(&user);
         context.user_name = user;
         Ok(context)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn request(headers: &[(&str, &str)]) -> Parts {
+        let mut request = http::Request::builder();
+        for (name, value) in headers {
+            request = request.header(*name, *value);
+        }
+        request.body(()).unwrap().into_parts().0
+    }
+
+    fn login(user: &str, password: &str) -> String {
+        format!("Basic {}", STANDARD.encode(format!("{user}:{password}")))
+    }
+
+    fn line(user: &str, password: &str) -> String {
+        // As `htpasswd -B` has it, at the lowest cost.
+        format!("{user}:{}\n", bcrypt::hash(password, 4).unwrap().replacen("$2b$", "$2y$", 1))
+    }
+
+    fn is_refused(outcome: &Result<Context, Refusal>) -> bool {
+        matches!(outcome, Err(Refusal::Unauthorized { challenge: Some(challenge) }) if challenge.starts_with("Basic "))
+    }
+
+    #[tokio::test]
+    async fn passwords_of_the_file_open_and_others_do_not() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("htpasswd");
+        std::fs::write(&path, line("ann", "a:colon") + &line("bob", "secret")).unwrap();
+        let basic = Basic::new(path.clone()).unwrap();
+        let ask = async |headers: &[(&str, &str)]| basic.authenticate(&request(headers)).await;
+        assert!(is_refused(&ask(&[]).await));
+        let ann = login("ann", "a:colon");
+        for _ in 0..2 {
+            let context = ask(&[("Authorization", &ann), ("X-Project-Id", "p1"), ("X-Roles", "member")]).await.unwrap();
+            assert_eq!((context.user_id.as_str(), context.project_id.as_str()), ("ann", "p1"));
+            assert_eq!(context.roles, ["member"]);
+        }
+        assert!(is_refused(&ask(&[("Authorization", &login("ann", "secret"))]).await));
+        assert!(is_refused(&ask(&[("Authorization", &login("eve", "secret"))]).await));
+        // Nobody is whom a header says.
+        let context = ask(&[("Authorization", &ann), ("X-User-Id", "bob")]).await.unwrap();
+        assert_eq!(context.user_id, "ann");
+        for garbled in ["Basic", "Basic !!", "Basic YWJj", "Bearer abc"] {
+            assert!(matches!(ask(&[("Authorization", garbled)]).await, Err(Refusal::Malformed(_))), "{garbled}");
+        }
+
+        // The file changes: of one the password, the other is gone.
+        std::fs::write(&path, line("ann", "another one")).unwrap();
+        assert!(is_refused(&ask(&[("Authorization", &ann)]).await));
+        assert!(is_refused(&ask(&[("Authorization", &login("bob", "secret"))]).await));
+        assert!(ask(&[("Authorization", &login("ann", "another one"))]).await.is_ok());
+        std::fs::remove_file(&path).unwrap();
+        assert!(is_refused(&ask(&[("Authorization", &login("ann", "another one"))]).await));
+    }
+
+    #[test]
+    fn files_that_cannot_be_used_are_named() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("htpasswd");
+        let said = |path: &Path| Basic::new(path.to_owned()).err().unwrap().to_string();
+        assert!(said(&path).contains("htpasswd cannot be read"));
+        std::fs::write(&path, "ann:{SHA}W6ph5Mm5Pz8GgiULbPgzG37mj9g=\n").unwrap();
+        assert!(said(&path).contains("the password of ann"));
     }
 }
