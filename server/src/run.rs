@@ -22,6 +22,8 @@ use crate::wiring::{self, Wired};
 const RPC_CONCURRENCY: usize = 16;
 /// How long a stop waits for what is under way.
 const PATIENCE: Duration = Duration::from_secs(10);
+/// How long a stop waits for Nova to take what it has to hear.
+const NOVA_PATIENCE: Duration = Duration::from_secs(5);
 
 /// What a process serves. Several may serve the same, over one database and one broker.
 #[derive(Clone, Debug)]
@@ -162,6 +164,12 @@ impl Server {
         }
         messaging::stop_all(self.listeners, PATIENCE).await;
         self.wired.system.store.settled().await;
+        if let Some(nova) = &self.wired.nova {
+            let left = nova.drain(NOVA_PATIENCE).await;
+            if left > 0 {
+                tracing::warn!("{left} events for Nova are lost: it did not take them before the end");
+            }
+        }
         self.wired.system.store.close().await?;
         Ok(())
     }

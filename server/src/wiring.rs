@@ -57,6 +57,8 @@ pub struct Wired {
     pub filters: Arc<filters::Plugin>,
     pub objects: Arc<objects::Plugin>,
     pub versions: Arc<Versions>,
+    /// The way to the compute service, unless it is switched off.
+    pub nova: Option<Arc<Nova>>,
 }
 
 fn entity(resource: &'static Resource, mut behaviours: Vec<Arc<dyn Behaviour>>) -> anyhow::Result<Entity> {
@@ -132,7 +134,7 @@ pub async fn wire(setup: &Setup, store: Store, bus: &Bus) -> anyhow::Result<Wire
     system.add(entity(&SUBNETPOOL, vec![Arc::new(SubnetPools)])?);
     system.add(entity(&ADDRESS_SCOPE, vec![Arc::new(AddressScopes)])?);
     let nova = setup.nova.clone().map(Nova::start).transpose().context("[nova]")?;
-    let nova_news = nova.map(|nova| Arc::new(nova::News::new(nova)));
+    let nova_news = nova.clone().map(|nova| Arc::new(nova::News::new(nova)));
     let mut of_ports: Vec<Arc<dyn Behaviour>> = vec![
         ports.clone(),
         Arc::new(PortGroups),
@@ -227,6 +229,7 @@ pub async fn wire(setup: &Setup, store: Store, bus: &Bus) -> anyhow::Result<Wire
             elsewhere: nova_news.map(|news| news as Arc<dyn l2::Elsewhere>),
         }),
         objects: Arc::new(objects::Plugin { system: system.clone() }),
+        nova,
         versions,
         ports,
         system,

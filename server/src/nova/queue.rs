@@ -1,6 +1,7 @@
 //! Events wait here and go to Nova in batches: the first at once, those that come meanwhile after the interval.
 
 use std::collections::VecDeque;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
@@ -32,8 +33,12 @@ pub struct Nova {
 #[derive(Default)]
 struct Waiting {
     events: Mutex<VecDeque<(Event, Instant)>>,
-    /// Something came, or the end.
+    /// Events of the batch under way.
+    sent: AtomicUsize,
+    /// Something came.
     news: Notify,
+    /// A batch is over.
+    over: Notify,
 }
 
 impl Waiting {
@@ -90,6 +95,22 @@ impl Nova {
     pub fn waiting(&self) -> usize {
         self.waiting.events().len()
     }
+
+    /// Returns when Nova has taken all events, or after `limit`; how many it has not taken.
+    pub async fn drain(&self, limit: Duration) -> usize {
+        let left = || self.waiting() + self.waiting.sent.load(Ordering::SeqCst);
+        let all = async {
+            loop {
+                let over = self.waiting.over.notified();
+                if left() == 0 {
+                    return;
+                }
+                over.await;
+            }
+        };
+        let _ = tokio::time::timeout(limit, all).await;
+        left()
+    }
 }
 
 impl Drop for Nova {
@@ -105,6 +126,7 @@ impl Sender {
             let batch: Vec<_> = {
                 let mut events = self.waiting.events();
                 let size = events.len().min(MAX_BATCH);
+                self.waiting.sent.store(size, Ordering::SeqCst);
                 events.drain(..size).collect()
             };
             if batch.is_empty() {
@@ -121,6 +143,8 @@ impl Sender {
                     }
                 }
             }
+            self.waiting.sent.store(0, Ordering::SeqCst);
+            self.waiting.over.notify_waiters();
             metrics::gauge!("nova_events_waiting").set(self.waiting.events().len() as f64);
             // What comes meanwhile goes into the next batch.
             tokio::time::sleep(self.settings.interval.max(pause)).await;

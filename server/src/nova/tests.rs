@@ -178,3 +178,19 @@ async fn events_wait_for_an_endpoint_and_for_keystone() {
     let tags: Vec<Value> = nova.requests(1).await[0].iter().map(|event| event["tag"].clone()).collect();
     assert_eq!(tags, ["a", "b"]);
 }
+
+#[tokio::test]
+async fn an_end_waits_for_what_nova_has_to_hear() {
+    let keystone = FakeKeystone::start().await.unwrap();
+    let nova = FakeNova::start(&keystone, vec![taken(&[])]).await;
+    let way = Nova::start(settings(&keystone)).unwrap();
+    assert_eq!(way.drain(Duration::ZERO).await, 0, "nothing waits");
+    for port in ["a", "b"] {
+        way.queue(event("network-changed", port));
+    }
+    assert_eq!(way.drain(Duration::from_secs(60)).await, 0);
+    let got: usize = nova.got.lock().unwrap().len();
+    assert!((1..=2).contains(&got), "{got}");
+    way.queue(event("network-changed", "c"));
+    assert_eq!(way.drain(Duration::ZERO).await, 1, "nobody waits for ever");
+}
