@@ -24,6 +24,9 @@ pub enum Error {
     /// NOT NULL, CHECK or type of a column refused the value: a mistake in the program, since input is checked before.
     #[error("the database refused a value: {0}")]
     Invalid(String),
+    /// A text with characters that the database's character set does not have, stored or compared: a user's, not a mistake.
+    #[error("the character set of the database does not have a character of this text: {0}")]
+    Characters(String),
     /// Deadlock, busy database or failed serialisation. Nothing was stored; run the transaction again.
     #[error("the transaction gave way to another one: {0}")]
     Retry(String),

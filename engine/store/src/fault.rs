@@ -18,6 +18,11 @@ impl From<Error> for Fault {
                 let message = "The object refers to one that is gone by now, or is still in use by another.";
                 Fault::conflict("Conflict", message).with_source(error).or_again()
             }
+            Error::Characters(_) => {
+                let message = "A text of the request has a character that the database cannot keep; leave out characters beyond the Basic \
+                               Multilingual Plane (emoji among them), or have the administrator change the database to utf8mb4.";
+                Fault::invalid_input(message).with_source(error)
+            }
             _ => Fault::internal(error),
         }
     }

@@ -62,8 +62,10 @@ pub(super) fn failure(error: mysql_async::Error, sql: &str) -> Failure {
         1040 | 1203 | 1226 => Failure::Gone(Error::Retry(message)),
         1461 => Failure::Unprepared,
         1290 | 1792 | 1836 => Failure::Statement(Error::ReadOnly),
+        1366 if message.starts_with("Incorrect string value") => Failure::Statement(Error::Characters(message)),
+        1267 | 3988 => Failure::Statement(Error::Characters(message)),
         // A value that the column does not take, or a text that is no statement.
-        1048 | 1054 | 1064 | 1146 | 1264 | 1265 | 1267 | 1292 | 1364 | 1366 | 1406 | 1411 | 1690 | 3819 | 4025 => {
+        1048 | 1054 | 1064 | 1146 | 1264 | 1265 | 1292 | 1364 | 1366 | 1406 | 1411 | 1690 | 3819 | 4025 => {
             Failure::Statement(Error::Invalid(message))
         }
         code => Failure::Statement(Error::other(Failed(format!("{code}: {message}")))),
