@@ -9,7 +9,7 @@ fn as_role(api: &Api, project: &str, roles: &str) -> Api {
 
 // Case policy-403-404.
 #[test]
-fn what_is_seen_is_forbidden_and_what_is_not_is_not_there() {
+fn policy_403_404_what_is_seen_is_forbidden_and_what_is_not_is_not_there() {
     let api = Api::start();
     let (owner, other, reader) = (api.member("p1"), api.member("p2"), api.reader("p1"));
     let network = owner.post("networks", json!({"network": {}})).object(201);
@@ -32,7 +32,7 @@ fn what_is_seen_is_forbidden_and_what_is_not_is_not_there() {
 
 // Case policy-service-role.
 #[test]
-fn other_services_do_their_work_with_the_service_role() {
+fn policy_service_role_other_services_do_their_work_with_the_service_role() {
     let api = Api::start();
     let service = as_role(&api, "service", "service");
     let owner = api.member("p1");
@@ -55,7 +55,7 @@ fn other_services_do_their_work_with_the_service_role() {
 
 // Case policy-no-leak-of-helper-fields.
 #[test]
-fn what_rules_look_at_is_not_in_answers() {
+fn policy_no_leak_of_helper_fields_what_rules_look_at_is_not_in_answers() {
     let api = Api::start();
     let owner = api.member("p1");
     let network = owner.post("networks", json!({"network": {}})).object(201);
