@@ -34,7 +34,7 @@ demo-vm: root tools-build ## The same with a real guest: a Debian kernel under Q
 
 .PHONY: test
 test: root tools-build ## Run all tests; the last line is `N passed, N failed, N skipped`.
-	@tools/need dnsmasq ip udhcpc dhclient ping tcpdump linux.uml python3 python3-venv mariadbd postgresql-15 rabbitmq-server
+	@tools/need dnsmasq ip udhcpc dhclient ping tcpdump linux.uml python3 python3-venv mariadbd postgresql-15 rabbitmq-server openssl
 	@CARGO="$(CARGO)" tools/test $(ARGS)
 
 .PHONY: lint

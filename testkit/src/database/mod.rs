@@ -16,6 +16,7 @@ use linux::Program;
 use linux::proc::{Child, Process};
 use nix::sys::signal::Signal;
 
+use crate::certificates::Certificates;
 use crate::until;
 
 /// The longest that a server takes to be made or started on a busy machine.
@@ -125,7 +126,30 @@ impl Server {
     /// # Panics
     /// When it is not installed or does not start.
     pub fn start(kind: Kind) -> Server {
-        let directory = tempfile::Builder::new().prefix("neutrino-test-").tempdir_in(memory()).expect("a directory");
+        Server::start_in(kind, Server::directory())
+    }
+
+    /// One that takes connections over TCP by TLS only, by its name `localhost`.
+    ///
+    /// # Panics
+    /// Like [`Server::start`].
+    pub fn start_with_tls(kind: Kind) -> (Server, Certificates) {
+        let directory = Server::directory();
+        let certificates = Certificates::make(directory.path());
+        if kind == Kind::Postgres {
+            if linux::is_root() {
+                Program::new("chown").arg("postgres").arg(&certificates.key).check(SOON).expect("PostgreSQL's user");
+            }
+            std::fs::set_permissions(&certificates.key, std::fs::Permissions::from_mode(0o600)).expect("our own file");
+        }
+        (Server::start_in(kind, directory), certificates)
+    }
+
+    fn directory() -> tempfile::TempDir {
+        tempfile::Builder::new().prefix("neutrino-test-").tempdir_in(memory()).expect("a directory")
+    }
+
+    fn start_in(kind: Kind, directory: tempfile::TempDir) -> Server {
         let place = Place { port: free_port(), directory: directory.path().to_owned() };
         kind.create(&place);
         let server = Server { kind, place, directory, running: Mutex::new(None) };
@@ -231,6 +255,7 @@ impl Kind {
     fn server(self, place: &Place) -> Vec<String> {
         let mut words = self.program(if self == Kind::Mariadb { "mariadbd" } else { "postgres" });
         let (dir, port) = (place.directory.display(), place.port);
+        let has_tls = place.directory.join("server.pem").exists();
         match self {
             Kind::Mariadb => words.extend([
                 "--no-defaults".to_owned(),
@@ -251,7 +276,7 @@ impl Kind {
                 "--performance-schema=OFF".to_owned(),
             ]),
             Kind::Postgres => {
-                let settings = [
+                let mut settings = vec![
                     format!("port={port}"),
                     format!("unix_socket_directories={dir}"),
                     "listen_addresses=127.0.0.1".to_owned(),
@@ -263,9 +288,19 @@ impl Kind {
                     "max_locks_per_transaction=512".to_owned(),
                     "autovacuum=off".to_owned(),
                 ];
+                if has_tls {
+                    settings.push("ssl=on".to_owned());
+                    settings.push(format!("ssl_cert_file={dir}/server.pem"));
+                    settings.push(format!("ssl_key_file={dir}/server.key"));
+                }
                 words.extend(["-D".to_owned(), format!("{dir}/data")]);
                 words.extend(settings.into_iter().flat_map(|setting| ["-c".to_owned(), setting]));
             }
+        }
+        if has_tls && self == Kind::Mariadb {
+            words.push(format!("--ssl-cert={dir}/server.pem"));
+            words.push(format!("--ssl-key={dir}/server.key"));
+            words.push("--require-secure-transport=ON".to_owned());
         }
         words
     }

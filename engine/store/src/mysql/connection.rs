@@ -1,10 +1,13 @@
 //! A connection: settings of the session, statements, answers.
 
+use std::sync::OnceLock;
+
 use mysql_async::consts::ColumnType;
 use mysql_async::prelude::Queryable;
 use mysql_async::{Conn, Opts, OptsBuilder, Params, SslOpts, Value as Stored};
+use rustls::CertificateError;
 
-use super::errors::{Failure, failure, refused};
+use super::errors::{Failure, failure, refused, tls_error};
 use super::text::{Statement, literal, statement};
 use crate::address::Address;
 use crate::row::{Cell, Rows};
@@ -20,6 +23,10 @@ pub(super) struct Settings {
     opts: Opts,
     /// The address without the password.
     at: String,
+    /// Whether the server's certificate may be for another name.
+    any_name: bool,
+    /// The name that its certificate is for, where it is not the address's.
+    name: OnceLock<String>,
 }
 
 /// What a connection is set up for; turning it costs a round trip.
@@ -84,11 +91,35 @@ impl Settings {
                 tracing::warn!(option = name, "an option of the database's address is not known and ignored");
             }
         }
-        Ok(Settings { opts: builder.into(), at })
+        Ok(Settings { opts: builder.into(), at, any_name: !checks_name(address), name: OnceLock::new() })
     }
 
     pub fn at(&self) -> &str {
         &self.at
+    }
+
+    async fn connect(&self) -> mysql_async::Result<Conn> {
+        let first = match self.name.get() {
+            Some(name) => return Conn::new(self.named(name)).await,
+            None => Conn::new(self.opts.clone()).await,
+        };
+        // The library compares the name always. It does so last, so the certificate is good but for the name: it is asked for under its own.
+        match first {
+            Err(error) if self.any_name => match names_of(&error) {
+                Some(name) => {
+                    let conn = Conn::new(self.named(&name)).await?;
+                    let _ = self.name.set(name);
+                    Ok(conn)
+                }
+                None => Err(error),
+            },
+            outcome => outcome,
+        }
+    }
+
+    fn named(&self, name: &str) -> Opts {
+        let ssl = self.opts.ssl_opts().cloned().map(|ssl| ssl.with_danger_tls_hostname_override(Some(name.to_owned())));
+        OptsBuilder::from_opts(self.opts.clone()).ssl_opts(ssl).into()
     }
 }
 
@@ -111,6 +142,10 @@ const KNOWN: &[&str] = &[
     "plugin",
 ];
 
+fn checks_name(address: &Address) -> bool {
+    address.flag("ssl_check_hostname").or(address.flag("ssl_verify_identity")).unwrap_or(true)
+}
+
 /// As PyMySQL has it: any `ssl_…` asks for TLS, an authority makes the certificate be checked, and the name too unless
 /// `ssl_check_hostname` says no.
 fn tls(address: &Address) -> Result<Option<SslOpts>, Error> {
@@ -124,14 +159,12 @@ fn tls(address: &Address) -> Result<Option<SslOpts>, Error> {
     match address.option("ssl_ca") {
         Some(authority) => {
             let verify = address.flag("ssl_verify_cert").unwrap_or(true);
-            let names = address.flag("ssl_check_hostname").or(address.flag("ssl_verify_identity")).unwrap_or(true);
             opts = opts
                 .with_root_certs(vec![path(authority).into()])
                 .with_disable_built_in_roots(true)
-                .with_danger_accept_invalid_certs(!verify)
-                .with_danger_skip_domain_validation(!names);
+                .with_danger_accept_invalid_certs(!verify);
         }
-        None => opts = opts.with_danger_accept_invalid_certs(true).with_danger_skip_domain_validation(true),
+        None => opts = opts.with_danger_accept_invalid_certs(true),
     }
     match (address.option("ssl_cert"), address.option("ssl_key")) {
         (Some(chain), Some(key)) => {
@@ -144,9 +177,24 @@ fn tls(address: &Address) -> Result<Option<SslOpts>, Error> {
     Ok(Some(opts))
 }
 
+/// A name that a certificate is for which was refused for its name only.
+fn names_of(error: &mysql_async::Error) -> Option<String> {
+    let rustls::Error::InvalidCertificate(CertificateError::NotValidForNameContext { presented, .. }) =
+        tls_error(error)?
+    else {
+        return None;
+    };
+    // As rustls writes them: `DnsName("db.example")`, `IpAddress(192.0.2.1)`.
+    let bare = |text: &String| {
+        let inner = text.split_once('(')?.1.strip_suffix(')')?;
+        Some(inner.trim_matches('"').replacen('*', "any", 1))
+    };
+    presented.iter().find_map(bare)
+}
+
 impl Connection {
     pub async fn open(settings: &Settings, purpose: Use) -> Result<Connection, Error> {
-        let conn = Conn::new(settings.opts.clone()).await.map_err(|error| refused(error, &settings.at))?;
+        let conn = settings.connect().await.map_err(|error| refused(error, &settings.at))?;
         let mut connection = Connection { conn, used_for: purpose, busy: false };
         connection.turn(purpose).await?;
         Ok(connection)

@@ -72,8 +72,18 @@ pub(super) fn failure(error: mysql_async::Error, sql: &str) -> Failure {
     }
 }
 
+/// What TLS had against the server.
+pub(super) fn tls_error(error: &mysql_async::Error) -> Option<&rustls::Error> {
+    let mysql_async::Error::Io(mysql_async::IoError::Io(error)) = error else { return None };
+    error.get_ref()?.downcast_ref()
+}
+
 /// Sorts an error of opening a connection: what another attempt may mend is `Retry`.
 pub(super) fn refused(error: mysql_async::Error, at: &str) -> Error {
+    // A certificate that is refused stays so.
+    if let Some(tls) = tls_error(&error) {
+        return Error::Config(format!("{at}: {tls}"));
+    }
     match &error {
         mysql_async::Error::Io(mysql_async::IoError::Tls(_)) => Error::Config(format!("{at}: {error}")),
         mysql_async::Error::Server(server) if matches!(server.code, 1044 | 1045 | 1049 | 1130 | 1231 | 1193 | 1698) => {

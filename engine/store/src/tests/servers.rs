@@ -1,6 +1,9 @@
 //! What is different on servers: addresses, connections that die, restarts.
 
-use testkit::database::{Kind, fresh};
+use std::time::Duration;
+
+use testkit::certificates::Certificates;
+use testkit::database::{Kind, Server, fresh};
 
 use super::{item, prepare};
 use crate::address::{Address, masked};
@@ -183,5 +186,63 @@ async fn text_is_text() {
         }
         let none = txn.query("SELECT id FROM item WHERE id NOT IN (??)", &[Value::set(Vec::<String>::new())]).await;
         assert_eq!(none.unwrap().len(), odd.len());
+    }
+}
+
+/// The certificate is for `localhost` and not for `127.0.0.1`.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn connections_are_encrypted_and_certificates_checked() {
+    for kind in KINDS {
+        let (server, certificates) = Server::start_with_tls(kind);
+        let (stranger, dir) = (tempfile::tempdir().unwrap(), certificates.authority.parent().unwrap());
+        let strange = Certificates::make(stranger.path()).authority;
+        assert!(dir.join("server.pem").exists());
+        let database = server.database();
+        let plain = database.url().split_once('?').map_or(database.url(), |(start, _)| start.to_owned());
+        let named = plain.replace("127.0.0.1", "localhost");
+        let (own, strange) = (certificates.authority.display(), strange.display());
+        let (accepted, refused) = match kind {
+            Kind::Mariadb => (
+                vec![
+                    format!("{plain}?ssl=true"),
+                    format!("{named}?charset=utf8&ssl_ca={own}"),
+                    format!("{plain}?ssl_ca={own}&ssl_check_hostname=false"),
+                ],
+                vec![plain.clone(), format!("{plain}?ssl_ca={own}"), format!("{named}?ssl_ca={strange}")],
+            ),
+            Kind::Postgres => (
+                vec![
+                    plain.clone(),
+                    format!("{plain}?sslmode=require"),
+                    format!("{plain}?sslmode=verify-ca&sslrootcert={own}"),
+                    format!("{named}?sslmode=verify-full&sslrootcert={own}"),
+                ],
+                vec![
+                    format!("{plain}?sslmode=verify-full&sslrootcert={own}"),
+                    format!("{named}?sslmode=verify-ca&sslrootcert={strange}"),
+                    format!("{named}?sslmode=verify-full"),
+                ],
+            ),
+        };
+        for url in accepted {
+            let store = Store::open(Options::new(&url)).await.unwrap_or_else(|error| panic!("{url}: {error}"));
+            let mut txn = store.read().await.unwrap();
+            let is_encrypted = match kind {
+                Kind::Mariadb => !txn.query("SHOW STATUS LIKE 'Ssl_cipher'", &[]).await.unwrap()[0].text(1).is_empty(),
+                Kind::Postgres => {
+                    let sql = "SELECT ssl FROM pg_stat_ssl WHERE pid = pg_backend_pid()";
+                    txn.query(sql, &[]).await.unwrap()[0].bool(0)
+                }
+            };
+            assert!(is_encrypted, "{url}");
+            drop(txn);
+            store.close().await.unwrap();
+        }
+        for url in refused {
+            let outcome = tokio::time::timeout(Duration::from_secs(60), Store::open(Options::new(&url))).await;
+            let error = outcome.unwrap_or_else(|_| panic!("{url}: no end")).map(drop).expect_err(&url);
+            println!("{url}: {error}");
+            assert!(!matches!(error, Error::Lost(_)), "{url}: {error:?}");
+        }
     }
 }
