@@ -39,6 +39,9 @@ fn yes() -> bool {
     true
 }
 
+/// Attribute of the last network of a page: true when there are others.
+pub const MORE: &str = "more";
+
 /// The port that an agent asks for itself; a nested `port` on the wire, as in a REST body.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct PortBody {
@@ -70,11 +73,19 @@ api! {
     topic topics::PLUGIN, version (1, 10);
 
     /// Every network that this host's agent is to serve. Schedules networks to it first, if so configured.
+    ///
+    /// With `limit`, which is ours: at most so many, in the order of their ids, and fewer when they have very many ports; those
+    /// after `marker`. The last one has [`MORE`] when others follow. The reference takes no notice of these arguments and answers
+    /// all, without that mark.
     query (1, 1) fn get_active_networks_info(
         host: String,
         /// Only subnets with DHCP. Agents of today ask for all.
         #[serde(default = "yes")]
         enable_dhcp_filter: bool,
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        limit: Option<u32>,
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        marker: Option<String>,
     ) -> Vec<NetworkInfo>;
 
     /// One network with its subnets that have DHCP; `None` if it is gone.

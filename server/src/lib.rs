@@ -13,7 +13,7 @@ mod run;
 pub mod wiring;
 
 pub use options::Setup;
-pub use run::{Roles, Server, open_store, store_options};
+pub use run::{Roles, Server, open_store, serve_rpc, store_options};
 
 /// The lists of the server's parts.
 static LISTS: &[config::Options] =

@@ -197,7 +197,8 @@ async fn observe(wired: &Wired) {
     }
 }
 
-async fn serve_rpc(wired: &Wired, bus: &Bus, host: &str) -> anyhow::Result<Vec<RpcListener>> {
+/// Answers agents on a bus. `host` is the name under which they reach this very process.
+pub async fn serve_rpc(wired: &Wired, bus: &Bus, host: &str) -> anyhow::Result<Vec<RpcListener>> {
     let plugin = Dispatcher::new()
         .with(Arc::new(dhcp::DhcpPluginEndpoint(wired.dhcp.clone())))
         .with(Arc::new(l2::L2PluginEndpoint(wired.l2.clone())))

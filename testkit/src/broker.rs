@@ -77,16 +77,65 @@ impl Broker {
     /// # Panics
     /// When RabbitMQ is not installed or does not start.
     pub fn start() -> Broker {
-        Broker::start_on("127.0.0.1")
+        Broker::start_with("127.0.0.1", "")
     }
 
     /// The same on another address of the network namespace that this thread is in.
     pub fn start_on(address: &str) -> Broker {
+        Broker::start_with(address, "")
+    }
+
+    /// With further lines of `rabbitmq.conf`.
+    pub fn start_as(settings: &str) -> Broker {
+        Broker::start_with("127.0.0.1", settings)
+    }
+
+    /// With TLS on a further port: the broker, that port, and a directory with `ca.pem` and with `client.pem` and `client.key`,
+    /// which it has signed. The broker's certificate is for `localhost`; `other.pem` has signed nothing.
+    pub fn start_tls() -> (Broker, u16, tempfile::TempDir) {
+        let files = tempfile::Builder::new().prefix("neutrino-test-").tempdir_in(memory()).expect("a directory");
+        for name in ["ca", "other"] {
+            openssl(
+                files.path(),
+                &format!(
+                    "req -x509 -newkey ec -pkeyopt ec_paramgen_curve:prime256v1 -nodes -days 30 -subj /CN={name} -keyout {name}.key -out {name}.pem"
+                ),
+            );
+        }
+        for (name, host) in [("broker", "localhost"), ("client", "client")] {
+            openssl(
+                files.path(),
+                &format!(
+                    "req -newkey ec -pkeyopt ec_paramgen_curve:prime256v1 -nodes -subj /CN={host} -addext subjectAltName=DNS:{host} -keyout {name}.key -out {name}.csr"
+                ),
+            );
+            openssl(
+                files.path(),
+                &format!(
+                    "x509 -req -in {name}.csr -CA ca.pem -CAkey ca.key -CAcreateserial -days 30 -copy_extensions copy -out {name}.pem"
+                ),
+            );
+        }
+        let (port, path) = (free_port(), files.path().display());
+        let settings = format!(
+            "listeners.ssl.default = 127.0.0.1:{port}\nssl_options.cacertfile = {path}/ca.pem\n\
+             ssl_options.certfile = {path}/broker.pem\nssl_options.keyfile = {path}/broker.key\n\
+             ssl_options.verify = verify_peer\nssl_options.fail_if_no_peer_cert = false\n"
+        );
+        let broker = Broker::start_as(&settings);
+        until(SOON, || std::net::TcpStream::connect(("127.0.0.1", port)).ok());
+        (broker, port, files)
+    }
+
+    fn start_with(address: &str, settings: &str) -> Broker {
         let directory = tempfile::Builder::new().prefix("neutrino-test-").tempdir_in(memory()).expect("a directory");
         let place = Place { port: free_port(), directory: directory.path().to_owned() };
         let node = Node::new(&place);
         node.write();
         std::fs::write(place.directory.join("address"), address).expect("a file of the broker");
+        let file = place.directory.join("data/rabbitmq.conf");
+        let all = std::fs::read_to_string(&file).expect("a file of the broker") + settings;
+        std::fs::write(file, all).expect("a file of the broker");
         let broker = Broker { place, _directory: directory, running: Mutex::new(None) };
         broker.restart();
         broker
@@ -127,6 +176,12 @@ impl Drop for Broker {
         let port = Node::new(&self.place).names_port().to_string();
         let _ = Program::new("epmd").args(["-port", &port, "-kill"]).run(SOON);
     }
+}
+
+fn openssl(directory: &std::path::Path, arguments: &str) {
+    let call = Program::new("openssl").args(arguments.split(' ')).directory(directory);
+    let done = call.run(SOON).expect("openssl is installed (`make test` installs it)");
+    assert!(done.success(), "openssl {arguments}: {}", done.stderr);
 }
 
 /// A node by where it is.

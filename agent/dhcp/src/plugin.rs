@@ -6,10 +6,14 @@
 use std::sync::Arc;
 
 use messaging::{Bus, CallError, Client, Context, Target, Timeouts, Version};
+use rpc::dhcp::MORE;
 use serde::Serialize;
 use serde_json::{Value, json};
 
 use crate::model::{Id, Network, Port};
+
+/// Networks of one answer at most.
+const NETWORKS_OF_PAGE: u32 = 500;
 
 /// The server, as one host's agent sees it.
 #[derive(Clone)]
@@ -43,20 +47,30 @@ impl Plugin {
     pub async fn active_networks(&self) -> Result<Vec<Network>, CallError> {
         // All subnets, as the reference asks; those without DHCP are dropped here, so that this answer and that of
         // `network` look the same.
-        let args = json!({"host": self.host, "enable_dhcp_filter": false});
-        let answer = self.call(1, "get_active_networks_info", args).await?;
-        let networks = answer.as_array().map(Vec::as_slice).unwrap_or_default();
-        Ok(networks
-            .iter()
-            .filter_map(|network| {
-                let read = Network::from_json(network);
-                if read.is_none() {
-                    tracing::error!(network = %network["id"], "Passed over a network that could not be read");
+        // In pages, since messages are limited; the reference answers all at once, without the mark that others follow.
+        let mut all = Vec::new();
+        let mut marker: Option<String> = None;
+        loop {
+            let mut args = json!({"host": self.host, "enable_dhcp_filter": false, "limit": NETWORKS_OF_PAGE});
+            if let Some(marker) = &marker {
+                args["marker"] = json!(marker);
+            }
+            let answer = self.call(1, "get_active_networks_info", args).await?;
+            let networks = answer.as_array().map(Vec::as_slice).unwrap_or_default();
+            for network in networks {
+                match Network::from_json(network) {
+                    Some(network) => all.push(only_dhcp(network)),
+                    None => tracing::error!(network = %network["id"], "Passed over a network that could not be read"),
                 }
-                read
-            })
-            .map(only_dhcp)
-            .collect())
+            }
+            let last = networks.last().filter(|last| last[MORE] == true);
+            let next = last.and_then(|last| last["id"].as_str()).map(str::to_owned);
+            // Pages go forward, or they would never end.
+            if next.is_none() || next <= marker {
+                return Ok(all);
+            }
+            marker = next;
+        }
     }
 
     /// One network, unless it is gone.

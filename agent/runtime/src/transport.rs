@@ -12,6 +12,8 @@ use messaging::{Amqp, Bus};
 use crate::options::CONTROL_EXCHANGE;
 
 const SECTION: &str = "oslo_messaging_rabbit";
+/// Processes of one program on a host whose queues have stable names.
+const MAX_NAMES: u32 = 1000;
 
 macro_rules! options {
     ($( $NAME:ident : $ty:ty = $opt:expr; )*) => {
@@ -75,6 +77,10 @@ options! {
         .help("Consumers are cancelled when a mirrored queue fails over.");
     DURABLE: bool = Opt::bool(SECTION, "amqp_durable_queues").default("false")
         .help("Queues of topics outlive the broker's restart.");
+    USE_QUEUE_MANAGER: bool = Opt::bool(SECTION, "use_queue_manager").default("false")
+        .help("Queues of replies and fanouts have the same names in each life of a process: host, program and a number.");
+    HOSTNAME: String = Opt::str(SECTION, "hostname").default("").help("The host in these names. Default: the host name.");
+    PROCESSNAME: String = Opt::str(SECTION, "processname").default("").help("The program in these names. Default: its own.");
     AUTO_DELETE: bool = Opt::bool(SECTION, "amqp_auto_delete").default("false")
         .help("Queues of topics go with their last user.");
 }
@@ -90,6 +96,8 @@ pub enum TransportConfigError {
     Query { name: &'static str, why: String },
     #[error("[oslo_messaging_rabbit] {0}")]
     Combination(&'static str),
+    #[error("[oslo_messaging_rabbit] use_queue_manager: {0}")]
+    Names(String),
     #[error("[DEFAULT] transport_url: there is no driver for {0:?}; it begins with rabbit://")]
     Driver(String),
 }
@@ -170,10 +178,34 @@ fn read(config: &Config, url: TransportUrl, program: &str) -> Result<Settings, T
         reply_patience: Duration::from_secs(reader.whole(&MISSING_CONSUMER)?),
         prefetch: u16::try_from(reader.whole(&PREFETCH)?).unwrap_or(u16::MAX),
         queues,
+        queue_names: match reader.get(&USE_QUEUE_MANAGER)? {
+            true => Some(stable_name(&reader.get(&HOSTNAME)?, &reader.get(&PROCESSNAME)?, program)?),
+            false => None,
+        },
         url: url.clone(),
     };
     settings.check().map_err(TransportConfigError::Combination)?;
     Ok(settings)
+}
+
+/// A name for the queues of this process: the first of its host and program that no living process has. It is this one's until it
+/// ends.
+fn stable_name(host: &str, process: &str, program: &str) -> Result<String, TransportConfigError> {
+    let own = std::fs::read_to_string("/proc/sys/kernel/hostname").unwrap_or_default();
+    let or = |name: &str, other: &str| if name.is_empty() { other.trim().to_owned() } else { name.to_owned() };
+    let (host, process) = (or(host, &own), or(process, program));
+    for number in 1..=MAX_NAMES {
+        let name = format!("{host}:{process}:{number}");
+        let file = std::path::Path::new("/dev/shm").join(format!("neutrino-{}", name.replace(['/', ':'], "_")));
+        let wrong = |error: std::io::Error| TransportConfigError::Names(format!("{}: {error}", file.display()));
+        let lock = std::fs::File::options().create(true).append(true).open(&file).map_err(wrong)?;
+        if lock.try_lock().is_ok() {
+            // The lock lasts as long as the process.
+            std::mem::forget(lock);
+            return Ok(name);
+        }
+    }
+    Err(TransportConfigError::Names(format!("{host}:{process} has {MAX_NAMES} processes already")))
 }
 
 /// The bus over the broker that the configuration names; `None` when it names none. Needs a tokio runtime.
@@ -195,9 +227,6 @@ fn connect(settings: Settings) -> Bus {
     Arc::new(Amqp::new(settings))
 }
 
-/// How long queues take to be there again after a connection is.
-const QUEUES_BACK: Duration = Duration::from_secs(3);
-
 /// Ends the watch when it goes away.
 #[must_use = "a dropped watch sees nothing"]
 pub struct Reconnects(tokio::task::JoinHandle<()>);
@@ -208,19 +237,13 @@ impl Drop for Reconnects {
     }
 }
 
-/// Calls `again` whenever the bus has connected again, at once and when the queues are there: news may have been lost meanwhile,
-/// so whoever lives by them looks at everything. `None` on a bus that loses nothing.
+/// Calls `again` whenever a listener is there again after its queues were lost: news may have been lost meanwhile, so whoever lives
+/// by them looks at everything. `None` on a bus that loses nothing.
 pub fn on_reconnect(bus: &Bus, again: impl Fn() + Send + 'static) -> Option<Reconnects> {
-    let mut connections = bus.connections()?;
+    let mut losses = bus.losses()?;
     Some(Reconnects(tokio::spawn(async move {
-        let mut first = *connections.borrow_and_update() == 0;
-        while connections.changed().await.is_ok() {
-            if std::mem::take(&mut first) {
-                continue;
-            }
-            tracing::info!("connected to the broker again: what was missed is asked for");
-            again();
-            tokio::time::sleep(QUEUES_BACK).await;
+        while losses.changed().await.is_ok() {
+            tracing::info!("queues are there again: what was missed is asked for");
             again();
         }
     })))
@@ -250,6 +273,29 @@ mod tests {
             of(&format!("[DEFAULT]\ntransport_url = rabbit://h/?ssl_ca_file=/b\n{section}")).unwrap().unwrap();
         assert_eq!(settings.tls.unwrap().ca.unwrap().to_str(), Some("/b"));
         assert!(settings.queues.quorum);
+    }
+
+    #[test]
+    fn rpc_quorum_options_are_read_and_a_misspelt_one_is_said() {
+        let host = format!("h{}", std::process::id());
+        let text = "[DEFAULT]\ntransport_url = rabbit://h/\n[oslo_messaging_rabbit]\nrabbit_quorum_queue = true\n\
+                    rabbit_transient_quorum_queue = true\nrabbit_stream_fanout = true\nrabbit_qos_prefetch_count = 10\n\
+                    use_queue_manager = true\nprocessname = p1\nrabbit_quorum_queues = true\nhostname = ";
+        let text = &format!("{text}{host}\n");
+        let config = crate::options::loader().declare(OPTIONS).text("neutron.conf", text).load().unwrap();
+        let settings = |program| settings(&config, program).unwrap().unwrap();
+        let first = settings("neutron-server");
+        let queues = &first.queues;
+        assert!(queues.quorum && queues.transient_quorum && queues.stream_fanout);
+        assert_eq!(first.prefetch, 10);
+        assert_eq!(first.queue_names.as_deref(), Some(format!("{host}:p1:1").as_str()));
+        assert_eq!(
+            settings("neutron-server").queue_names.as_deref(),
+            Some(format!("{host}:p1:2").as_str()),
+            "the first has its names still"
+        );
+        let unknown: Vec<String> = config.unknown(&[]).into_iter().map(|unknown| unknown.name).collect();
+        assert_eq!(unknown, ["rabbit_quorum_queues"]);
     }
 
     #[test]

@@ -74,12 +74,16 @@ impl Dispatcher {
     fn find(&self, namespace: Option<&str>, version: &str, method: &str) -> Result<&Arc<dyn Endpoint>, RemoteFault> {
         let wanted: Version =
             version.parse().map_err(|bad| RemoteFault::new("builtins", "ValueError", format!("{method}: {bad}")))?;
-        let mut compatible =
-            self.endpoints.iter().filter(|e| e.namespace() == namespace && e.version().serves(wanted)).peekable();
-        if compatible.peek().is_none() {
+        let all = || self.endpoints.iter().filter(|e| e.namespace() == namespace);
+        let compatible = || all().filter(|e| e.version().serves(wanted));
+        if let Some(endpoint) = compatible().find(|e| e.methods().contains(&method)) {
+            return Ok(endpoint);
+        }
+        // That another endpoint of the topic is new enough says nothing about this method.
+        if compatible().next().is_none() || all().any(|e| e.methods().contains(&method)) {
             return Err(RemoteFault::unsupported_version(wanted, method));
         }
-        compatible.find(|e| e.methods().contains(&method)).ok_or_else(|| RemoteFault::no_such_method(method))
+        Err(RemoteFault::no_such_method(method))
     }
 }
 

@@ -111,7 +111,9 @@ async fn endpoints_of_a_topic_are_told_apart_by_version_and_method(bus: Bus, t: 
     assert_eq!(old_seen.recv().await.unwrap().0, "old", "the first compatible endpoint answers");
     c.call::<_, Value>(&Context::admin(), Version::new(1, 5), "echo", &json!({})).await.unwrap();
     assert_eq!(new_seen.recv().await.unwrap().0, "new", "the old one does not serve 1.5");
-    let gone: Result<Value, _> = c.call(&Context::admin(), Version::new(1, 5), "note", &json!({})).await;
+    let newer: Result<Value, _> = c.call(&Context::admin(), Version::new(1, 5), "note", &json!({})).await;
+    assert!(matches!(newer, Err(CallError::UnsupportedVersion { .. })), "only the old one has it");
+    let gone: Result<Value, _> = c.call(&Context::admin(), Version::new(1, 5), "nothing", &json!({})).await;
     assert!(matches!(gone, Err(CallError::NoSuchMethod { .. })));
 }
 
@@ -199,6 +201,27 @@ async fn each_queue_keeps_its_order(bus: Bus, t: &str) {
         *queue = Some(n);
     }
     assert_eq!(a.most.load(Ordering::SeqCst), 1);
+}
+
+#[tokio::test(start_paused = true)]
+async fn rpc_state_report_path_lets_other_calls_wait_longer() {
+    let bus: Bus = Arc::new(crate::InProcess::new());
+    let (p, _seen) = probe("a");
+    let _l = listen(&bus, Target::topic("t"), &p, ListenOptions::default()).await;
+    let timeouts = Arc::new(crate::Timeouts::new(Duration::from_secs(60), Duration::from_secs(600)));
+    let c = Client::new(Arc::clone(&bus), Target::topic("t")).timeouts(Arc::clone(&timeouts));
+    let report = c.clone().timeout(Duration::from_secs(30));
+    for seconds in [60, 120, 240, 480, 600, 600] {
+        for (client, expected) in [(&c, seconds), (&report, 30)] {
+            let started = tokio::time::Instant::now();
+            assert!(matches!(call(client, "wait", 1).await, Err(CallError::Timeout { .. })));
+            assert_eq!(started.elapsed().as_secs(), expected);
+        }
+        assert_eq!(timeouts.of("echo").as_secs(), 60, "each method by itself");
+    }
+    p.gate.add_permits(100);
+    call(&c, "wait", 1).await.unwrap();
+    assert_eq!(timeouts.of("wait").as_secs(), 60, "it comes back");
 }
 
 async fn queues_keep_their_messages_while_nobody_listens(bus: Bus, t: &str) {

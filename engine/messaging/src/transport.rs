@@ -38,9 +38,9 @@ pub trait Transport: Send + Sync + 'static {
         options: ListenOptions,
     ) -> Result<Listener, TransportError>;
 
-    /// Counts the connections over which messages came; each after the first says that some may have been lost before it, so
-    /// that who lives by news looks at everything again. `None`: nothing is ever lost on the way.
-    fn connections(&self) -> Option<watch::Receiver<u64>> {
+    /// Counts how often a listener was there again after it had lost its queues: news of before may be lost, so that who lives by
+    /// news looks at everything again. `None`: nothing is ever lost on the way.
+    fn losses(&self) -> Option<watch::Receiver<u64>> {
         None
     }
 }

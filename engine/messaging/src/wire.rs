@@ -183,7 +183,8 @@ impl Reply {
         }
         let Flat { result, failure, ending, message_id, unique_id } = serde_json::from_value(flat)?;
         let result = match failure {
-            Some(text) => Err(serde_json::from_str(&text)?),
+            // Its caller has to hear of it in any case.
+            Some(text) => Err(serde_json::from_str(&text).unwrap_or_else(|_| RemoteFault::internal(text))),
             None => Ok(result),
         };
         Ok(Self { message_id, result, ending, unique_id })

@@ -25,6 +25,8 @@ impl DhcpPlugin for Plugin {
         _: &Context,
         host: String,
         enable_dhcp_filter: bool,
+        _: Option<u32>,
+        _: Option<String>,
     ) -> Result<Encoded<Vec<NetworkInfo>>, RemoteFault> {
         assert!(enable_dhcp_filter);
         Ok(Encoded::json(json!([{"id": host}])))
@@ -90,7 +92,7 @@ async fn agents_ask_the_server() {
         .with(Arc::new(MetadataPluginEndpoint(plugin)));
     let _l = rpc::listen(&bus, "ctl", &[topics::PLUGIN], dispatcher, ListenOptions::default()).await.unwrap();
     let (client, context) = (DhcpClient::new(Arc::clone(&bus)), Context::admin());
-    let networks = client.get_active_networks_info(&context, "cmp1".into(), true).await.unwrap();
+    let networks = client.get_active_networks_info(&context, "cmp1".into(), true, None, None).await.unwrap();
     assert_eq!(networks[0].id, "cmp1");
     assert_eq!(client.get_network_info(&context, "n".into(), "h".into()).await.unwrap(), None);
     let body = PortBody { port: PortRequest { network_id: Some("n".into()), ..PortRequest::default() } };

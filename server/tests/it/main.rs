@@ -5,6 +5,7 @@
 mod nova;
 mod policy;
 mod rbac;
+mod rpc;
 mod security;
 mod statements;
 mod support;

@@ -7,7 +7,7 @@ use network::port::provisioning;
 use policy::Context;
 use resource::{Condition, Op, Query, System, is_last_attempt};
 use rpc::api::{Encoded, Nothing};
-use rpc::dhcp::{DhcpPlugin, NetworkInfo, PortBody};
+use rpc::dhcp::{DhcpPlugin, MORE, NetworkInfo, PortBody};
 use rpc::view::{NetworkView, PortView};
 use schema::{Fault, Record, Value};
 use serde_json::{Map, json};
@@ -45,6 +45,31 @@ macro_rules! in_txn {
     }};
 }
 pub(crate) use in_txn;
+
+/// A part of the networks of an agent.
+struct Page {
+    /// Networks at most; at least 1.
+    limit: usize,
+    /// The last one of the page before.
+    marker: Option<String>,
+}
+
+/// Ports of all networks of a page, unless its only network has more: some 6 MB of the 16 MiB that a broker takes.
+const PORTS_OF_PAGE: i64 = 5000;
+
+/// How many of the first networks fit into a page.
+async fn fit(op: &mut Op<'_>, ids: &[String]) -> Result<usize, Fault> {
+    let condition = Condition::one_of("network_id", ids.iter().map(|id| id.as_str().into()).collect());
+    let sql = format!("SELECT network_id, COUNT(*) FROM ports WHERE {} GROUP BY network_id", condition.sql);
+    let rows = op.txn.query(&sql, &condition.args).await?;
+    let counts: HashMap<String, i64> = rows.iter().map(|row| (row.text(0), row.int(1))).collect();
+    let mut sum = 0;
+    let fits = ids.iter().take_while(|id| {
+        sum += counts.get(*id).copied().unwrap_or(0);
+        sum <= PORTS_OF_PAGE
+    });
+    Ok(fits.count().max(1))
+}
 
 fn by_network(records: Vec<Record>) -> HashMap<String, Vec<Value>> {
     let mut lists: HashMap<String, Vec<Value>> = HashMap::new();
@@ -132,22 +157,36 @@ impl Plugin {
             .collect())
     }
 
-    async fn active_networks(&self, host: &str, only_dhcp: bool) -> Result<Vec<Value>, Fault> {
-        in_txn!(self, |op| { async { self.scheduler.fill(op, host).await }.await })?;
+    async fn active_networks(&self, host: &str, only_dhcp: bool, page: Option<&Page>) -> Result<Vec<Value>, Fault> {
+        let marker = page.and_then(|page| page.marker.as_deref());
+        if marker.is_none() {
+            in_txn!(self, |op| { async { self.scheduler.fill(op, host).await }.await })?;
+        }
         let context = Context::internal();
         let mut txn = self.system.store.read().await?;
         let mut op = Op::new(&mut txn, &context, &self.system);
         let sql = "SELECT networks.id FROM networks JOIN networkdhcpagentbindings ON networkdhcpagentbindings.network_id = networks.id \
                    JOIN agents ON agents.id = networkdhcpagentbindings.dhcp_agent_id \
                    WHERE agents.agent_type = 'DHCP agent' AND agents.host = ? AND networks.admin_state_up = ? \
-                   AND (agents.admin_state_up = ? OR ?)";
+                   AND (agents.admin_state_up = ? OR ?) AND networks.id > ? ORDER BY networks.id";
         let down_too: store::Value = self.scheduler.settings.serve_with_admin_state_down.into();
-        let rows = op.txn.query(sql, &[host.into(), true.into(), true.into(), down_too]).await?;
-        let ids: Vec<String> = rows.iter().map(|row| row.text(0)).collect();
+        let args = [host.into(), true.into(), true.into(), down_too, marker.unwrap_or_default().into()];
+        let rows = op.txn.query(sql, &args).await?;
+        let mut ids: Vec<String> = rows.iter().map(|row| row.text(0)).collect();
         if ids.is_empty() {
             return Ok(Vec::new());
         }
-        self.infos(&mut op, &ids, only_dhcp, host).await
+        let all = ids.len();
+        if let Some(page) = page {
+            ids.truncate(page.limit);
+            let count = fit(&mut op, &ids).await?;
+            ids.truncate(count);
+        }
+        let mut infos = self.infos(&mut op, &ids, only_dhcp, host).await?;
+        if let Some(last) = infos.last_mut().filter(|_| ids.len() < all) {
+            last[MORE] = true.into();
+        }
+        Ok(infos)
     }
 
     /// The body of an agent's request as the API takes it, with what the server decides.
@@ -250,8 +289,13 @@ impl DhcpPlugin for Plugin {
         _context: &messaging::Context,
         host: String,
         enable_dhcp_filter: bool,
+        limit: Option<u32>,
+        marker: Option<String>,
     ) -> Result<Encoded<Vec<NetworkInfo>>, RemoteFault> {
-        let infos = self.active_networks(&host, enable_dhcp_filter).await.map_err(|fault| remote(&fault))?;
+        let limit = limit.and_then(|limit| usize::try_from(limit).ok());
+        let page = limit.map(|limit| Page { limit: limit.max(1), marker });
+        let infos = self.active_networks(&host, enable_dhcp_filter, page.as_ref()).await;
+        let infos = infos.map_err(|fault| remote(&fault))?;
         Ok(Encoded::json(Value::Array(infos)))
     }
 

@@ -1,10 +1,10 @@
 //! A server of a topic: three queues (the topic's, the server's, its copy of the fanout), consumed over one channel.
 //!
-//! A message is acknowledged when its handler has ended and its answer is queued: what a dying process held is given to
+//! A message is acknowledged when its handler has ended and the broker has its answer: what a dying process held is given to
 //! another. Handlers are idempotent by design, and a message that comes again while this process lives is known by its
 //! `_unique_id`. What is held unacknowledged is bounded by the prefetch count, what runs by `concurrency`.
 
-use std::collections::{HashMap, HashSet, VecDeque};
+use std::collections::{HashSet, VecDeque};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant as StdInstant};
 
@@ -18,24 +18,22 @@ use lapin::types::{AMQPValue, FieldTable};
 use lapin::{Channel, Consumer};
 use tokio::sync::{Semaphore, oneshot, watch};
 use tokio::task::JoinSet;
-use tokio::time::Instant;
-use uuid::Uuid;
 
 use super::link::{Link, Live};
 use super::replies::consumer_arguments;
-use super::sender::{Route, Sender, Sent};
+use super::sender::{Route, Sender};
 use super::settings::Settings;
 use super::topology::{self, Exchange, QueueSpec};
 use crate::target::DEFAULT_EXCHANGE;
 use crate::wire::{self, Reply, Request};
-use crate::{Dispatcher, ListenOptions, Listener, Target, TransportError, meter};
+use crate::{Dispatcher, ListenOptions, Listener, RemoteFault, Target, TransportError, meter};
 
 /// Messages of the queues that only we consume, held at once.
 const OWN_PREFETCH: u16 = 32;
 /// Messages whose repetition is noticed.
 const REMEMBERED: usize = 1024;
-/// Between two offers of an answer to a queue that is not there.
-const OFFER_EVERY: Duration = Duration::from_millis(250);
+/// Between two looks at a broker that is there but does not let a queue be declared.
+const DECLARE_AGAIN: Duration = Duration::from_millis(200);
 /// Between two looks whether queues are drained.
 const DRAIN_LOOK: Duration = Duration::from_millis(20);
 
@@ -64,7 +62,15 @@ struct Server {
     fanout_queue: String,
     sender: Sender,
     seen: Mutex<Seen>,
-    gone: Arc<Mutex<HashMap<String, StdInstant>>>,
+}
+
+/// What listeners share.
+pub(super) struct Way {
+    pub link: Link,
+    pub sender: Sender,
+    pub settings: Arc<Settings>,
+    /// Counted up whenever a listener is there again.
+    pub losses: watch::Sender<u64>,
 }
 
 /// The newest `_unique_id`s.
@@ -92,18 +98,13 @@ impl Seen {
 
 /// Begins to serve; returns when the queues are declared and consumed.
 pub(super) async fn listen(
-    link: Link,
-    sender: Sender,
-    settings: Arc<Settings>,
+    way: Way,
     target: &Target,
+    fanout_queue: String,
     dispatcher: Arc<Dispatcher>,
     options: ListenOptions,
 ) -> Result<Listener, TransportError> {
-    let fanout_queue = if settings.queues.stream_fanout {
-        format!("{}_fanout", target.topic)
-    } else {
-        format!("{}_fanout_{}", target.topic, Uuid::new_v4().simple())
-    };
+    let Way { link, sender, settings, losses } = way;
     let server = Arc::new(Server {
         target: target.clone(),
         settings,
@@ -112,11 +113,12 @@ pub(super) async fn listen(
         fanout_queue,
         sender,
         seen: Mutex::default(),
-        gone: Arc::default(),
     });
+    topology::check_name(&server.own_queue().unwrap_or_default())?;
+    topology::check_name(&server.fanout_queue)?;
     let (phase, watched) = watch::channel(Phase::Running);
     let (ready, is_ready) = oneshot::channel();
-    let task = tokio::spawn(serve(server, link, watched, ready));
+    let task = tokio::spawn(serve(server, link, watched, ready, losses));
     let guard = Guard(task.abort_handle());
     if is_ready.await.is_err() {
         return Err(TransportError::Closed(format!("{target} cannot be listened to: the transport is closed")));
@@ -143,7 +145,13 @@ impl Drop for Guard {
     }
 }
 
-async fn serve(server: Arc<Server>, link: Link, mut phase: watch::Receiver<Phase>, ready: oneshot::Sender<()>) {
+async fn serve(
+    server: Arc<Server>,
+    link: Link,
+    mut phase: watch::Receiver<Phase>,
+    ready: oneshot::Sender<()>,
+    losses: watch::Sender<u64>,
+) {
     let mut ready = Some(ready);
     let mut other_than = None;
     // Handlers outlive a connection: their answers go over the next. Aborting this task ends them.
@@ -151,12 +159,39 @@ async fn serve(server: Arc<Server>, link: Link, mut phase: watch::Receiver<Phase
     let permits = Arc::new(Semaphore::new(server.options.concurrency.max(1)));
     loop {
         let live = tokio::select! {
-            live = link.live(other_than, None) => live,
             // What waits in the broker stays there for the next server.
+            biased;
             _ = phase.wait_for(|phase| *phase == Phase::Draining) => None,
+            live = link.live(other_than, None) => live,
         };
         let Some(live) = live else { break };
-        match consume(&server, &live, &mut phase, &mut ready, &mut handlers, &permits).await {
+        let declared = tokio::select! {
+            declared = server.declare(&live) => declared,
+            // A peer that vanished answers nothing.
+            () = link.gone(live.number) => Err(connection_gone()),
+        };
+        let ended = match declared {
+            Ok(consumers) => {
+                match ready.take() {
+                    // Nobody waits any more when the listener was dropped meanwhile.
+                    Some(ready) => drop(ready.send(())),
+                    None => losses.send_modify(|losses| *losses += 1),
+                }
+                let channel = consumers.channel.clone();
+                let consuming = consume(&server, consumers, &mut phase, &mut handlers, &permits);
+                let ended = tokio::select! {
+                    ended = consuming => ended,
+                    () = link.gone(live.number) => Err(connection_gone()),
+                };
+                // Its other consumers would go on taking messages that nobody handles.
+                if channel.status().connected() && live.is_up() {
+                    tokio::spawn(async move { channel.close(200, "".into()).await });
+                }
+                ended
+            }
+            Err(error) => Err(error),
+        };
+        match ended {
             Ok(true) => break,
             Ok(false) => tracing::info!(rpc.topic = %server.target, "queues are declared again"),
             Err(error) if ready.is_some() => {
@@ -166,26 +201,32 @@ async fn serve(server: Arc<Server>, link: Link, mut phase: watch::Receiver<Phase
         }
         other_than = if live.is_up() { None } else { Some(live.number) };
         if live.is_up() {
-            tokio::time::sleep(Duration::from_millis(200)).await;
+            tokio::time::sleep(DECLARE_AGAIN).await;
         }
     }
     while handlers.join_next().await.is_some() {}
 }
 
-/// Declares and consumes until the channel is lost (`false`) or everything is drained (`true`).
+fn connection_gone() -> lapin::Error {
+    std::io::Error::from(std::io::ErrorKind::ConnectionAborted).into()
+}
+
+/// What is consumed over a channel.
+struct Consumers {
+    channel: Channel,
+    streams: SelectAll<Stream>,
+    shared_tag: String,
+}
+
+/// Consumes until the channel is lost (`false`) or everything is drained (`true`).
 async fn consume(
     server: &Arc<Server>,
-    live: &Live,
+    consumers: Consumers,
     phase: &mut watch::Receiver<Phase>,
-    ready: &mut Option<oneshot::Sender<()>>,
     handlers: &mut JoinSet<()>,
     permits: &Arc<Semaphore>,
 ) -> lapin::Result<bool> {
-    let (channel, mut streams, shared_tag) = server.declare(live).await?;
-    if let Some(ready) = ready.take() {
-        // Nobody waits any more when the listener was dropped meanwhile.
-        let _ = ready.send(());
-    }
+    let Consumers { channel, mut streams, shared_tag } = consumers;
     let mut draining = false;
     loop {
         while handlers.try_join_next().is_some() {}
@@ -239,16 +280,14 @@ async fn consume(
 
 impl Server {
     /// Declares everything and consumes it.
-    async fn declare(&self, live: &Live) -> lapin::Result<(Channel, SelectAll<Stream>, String)> {
+    async fn declare(&self, live: &Live) -> lapin::Result<Consumers> {
         let queues = &self.settings.queues;
         let topic = topic_exchange(&self.settings, &self.target.exchange);
         let fanout = fanout_exchange(&self.settings, &self.target.topic);
         let mut channel = topology::exchange(live, live.channel().await?, &topic).await?;
         channel = topology::exchange(live, channel, &fanout).await?;
         let mut names = vec![(Source::Shared, self.target.topic.clone())];
-        if let Some(host) = &self.target.server {
-            names.push((Source::Own, format!("{}.{host}", self.target.topic)));
-        }
+        names.extend(self.own_queue().map(|name| (Source::Own, name)));
         for (_, name) in &names {
             let spec = QueueSpec {
                 name: name.clone(),
@@ -272,16 +311,21 @@ impl Server {
         let mut streams = Vec::new();
         let mut shared_tag = String::new();
         for (source, name) in names {
-            let consumer = self.consumer(&channel, source, &name).await?;
+            let consumer = self.consumer(live, &channel, source, &name).await?;
             if source == Source::Shared {
                 shared_tag = consumer.tag().to_string();
             }
             streams.push(consumer.map(move |delivery| (source, delivery)).chain(end_of(source)).boxed());
         }
-        Ok((channel, select_all(streams), shared_tag))
+        Ok(Consumers { channel, streams: select_all(streams), shared_tag })
     }
 
-    async fn consumer(&self, channel: &Channel, source: Source, name: &str) -> lapin::Result<Consumer> {
+    /// The queue of this server alone.
+    fn own_queue(&self) -> Option<String> {
+        self.target.server.as_ref().map(|host| format!("{}.{host}", self.target.topic))
+    }
+
+    async fn consumer(&self, live: &Live, channel: &Channel, source: Source, name: &str) -> lapin::Result<Consumer> {
         let concurrency = u16::try_from(self.options.concurrency.max(1)).unwrap_or(u16::MAX);
         let prefetch = match (self.settings.prefetch, source) {
             (0, Source::Shared) => concurrency,
@@ -290,20 +334,22 @@ impl Server {
         };
         // Holds for the consumers that follow, each by itself.
         channel.basic_qos(prefetch, BasicQosOptions::default()).await?;
-        let arguments = if source == Source::Fanout && self.settings.queues.stream_fanout {
-            let mut arguments = FieldTable::default();
+        let mut arguments = FieldTable::default();
+        if source == Source::Fanout && self.settings.queues.stream_fanout {
             arguments.insert("x-stream-offset".into(), AMQPValue::LongString("next".into()));
-            arguments
         } else {
-            consumer_arguments(&self.settings.queues)
-        };
+            let queues = &self.settings.queues;
+            let is_quorum = if source == Source::Own { queues.quorum } else { queues.transient_quorum };
+            let is_ours = source != Source::Shared && !is_quorum;
+            arguments = consumer_arguments(queues, is_ours.then_some(live));
+        }
         channel.basic_consume(name.into(), "".into(), BasicConsumeOptions::default(), arguments).await
     }
 
     /// Whether nothing waits in the queues that are ours.
     async fn is_drained(&self, channel: &Channel) -> lapin::Result<bool> {
-        if let Some(host) = &self.target.server {
-            let (messages, consumers) = topology::look(channel, &format!("{}.{host}", self.target.topic)).await?;
+        if let Some(own) = self.own_queue() {
+            let (messages, consumers) = topology::look(channel, &own).await?;
             // Another worker of this server takes them.
             if messages > 0 && consumers < 2 {
                 return Ok(false);
@@ -352,7 +398,7 @@ impl Server {
         let outcome = if result.is_ok() { "ok" } else { "fault" };
         meter::handled(&self.target.topic, &method, outcome, started.elapsed());
         match (reply_to, result) {
-            (Some((id, queue)), result) => self.answer(Reply::new(id, result), queue),
+            (Some((id, queue)), result) => self.answer(&method, Reply::new(id, result), queue).await,
             (None, Err(fault)) => crate::log_cast_fault(&self.target.topic, &method, &context, &fault),
             (None, Ok(_)) => {}
         }
@@ -365,53 +411,42 @@ impl Server {
         loop {
             match tokio::time::timeout(pause, &mut work).await {
                 Ok(done) => return done,
-                Err(_) => self.answer(Reply::alive(id.to_owned()), queue.to_owned()),
+                // Its own task: a broker that is slow must not hold up the work.
+                Err(_) => {
+                    let (route, sender) = (answers(queue), self.sender.clone());
+                    if let Ok(body) = wire::seal(&Reply::alive(id.to_owned()).to_flat()) {
+                        tokio::spawn(async move { sender.send(route, body.into(), pause).await });
+                    }
+                }
             }
         }
     }
 
-    /// Sends an answer, and offers it for a while when its queue is missing: a caller may be about to declare it again.
-    fn answer(&self, reply: Reply, queue: String) {
-        let body: Arc<[u8]> = match wire::seal(&reply.to_flat()) {
-            Ok(body) => body.into(),
-            Err(error) => {
-                tracing::error!(rpc.topic = %self.target, "an answer cannot be written: {error}");
-                return;
-            }
-        };
-        let (sender, gone) = (self.sender.clone(), Arc::clone(&self.gone));
+    /// Sends an answer, which is offered for a while when its queue is missing: a caller may be about to declare it again. Returns
+    /// when the broker has it, unless that is slow. What it refuses becomes a fault, so that the caller does not wait in vain.
+    async fn answer(&self, method: &str, reply: Reply, queue: String) {
+        let id = reply.message_id.clone();
         let patience = self.settings.reply_patience;
-        if is_gone(&gone, &queue, patience) {
-            tracing::debug!(queue, "the caller is gone; its answer is dropped");
-            return;
-        }
-        tokio::spawn(async move {
-            let until = Instant::now() + patience;
-            loop {
-                let route = Route { exchange: None, key: queue.clone(), mandatory: true };
-                let put = sender.put(route, Arc::clone(&body), Some(until), false, patience).await;
-                let Ok(outcome) = put else { return };
-                match outcome.await {
-                    Ok(Sent::Unroutable) if Instant::now() + OFFER_EVERY < until => {
-                        tokio::time::sleep(OFFER_EVERY).await;
-                    }
-                    Ok(Sent::Unroutable) => {
-                        tracing::warn!(queue, "the caller's queue is missing; its answer is dropped");
-                        let mut gone = gone.lock().unwrap_or_else(PoisonError::into_inner);
-                        gone.retain(|_, since| since.elapsed() < patience);
-                        gone.insert(queue, StdInstant::now());
-                        return;
-                    }
-                    _ => return,
-                }
+        let sent = match wire::seal(&reply.to_flat()) {
+            Ok(body) => {
+                let size = body.len();
+                let sent = self.sender.send(answers(&queue), body.into(), patience).await;
+                sent.map_err(|error| format!("the answer to {method}, of {size} bytes, cannot be sent: {error}"))
             }
-        });
+            Err(error) => Err(format!("the answer to {method} cannot be written: {error}")),
+        };
+        let Err(why) = sent else { return };
+        tracing::error!(rpc.topic = %self.target, rpc.method = method, "{why}");
+        let fault = Reply::new(id, Err(RemoteFault::internal(why)));
+        if let Ok(body) = wire::seal(&fault.to_flat()) {
+            let _ = self.sender.send(answers(&queue), body.into(), patience).await;
+        }
     }
 }
 
-fn is_gone(gone: &Mutex<HashMap<String, StdInstant>>, queue: &str, patience: Duration) -> bool {
-    let gone = gone.lock().unwrap_or_else(PoisonError::into_inner);
-    gone.get(queue).is_some_and(|since| since.elapsed() < patience)
+/// The way to a caller.
+fn answers(queue: &str) -> Route {
+    Route { exchange: None, key: queue.to_owned(), mandatory: true }
 }
 
 /// A consumer that ends by itself was cancelled by the broker: its queue is gone.

@@ -5,12 +5,12 @@
 //! |---|---|
 //! | a topic | queue `topic`, bound to the topic exchange `control_exchange` under its name; one of its servers takes a message |
 //! | one server of a topic | queue `topic.server`, the same |
-//! | a fanout | exchange `topic_fanout`, with a queue `topic_fanout_<random>` for each server |
+//! | a fanout | exchange `topic_fanout`, with a queue `topic_fanout_<name>` for each server |
 //! | a call | `_msg_id` and `_reply_q` in the message; the answer goes to that queue over the default exchange, mandatory |
 //!
-//! Two connections: what is sent goes over one ([`sender`]), what is received over the other ([`listener`], [`replies`]), so
-//! that a broker that stops taking messages does not stop giving them. Each is made again when it breaks ([`link`]), and
-//! everything is declared again on it.
+//! Two connections: what is sent goes over one ([`sender`], [`lane`]), what is received over the other ([`listener`],
+//! [`replies`]), so that a broker that stops taking messages does not stop giving them. Each is made again when it breaks
+//! ([`link`]), and everything is declared again on it.
 //!
 //! Differences from oslo.messaging, on purpose: a call to a topic without queue is sent again until its timeout, not lost; a
 //! request is acknowledged after its handler, not before, so it survives the server that took it; fanout queues are deleted on
@@ -18,6 +18,7 @@
 //!
 //! Reproduces: oslo_messaging/_drivers/{impl_rabbit,amqpdriver,amqp,common}.py.
 
+mod lane;
 mod link;
 mod listener;
 mod replies;
@@ -29,6 +30,7 @@ mod tls;
 mod topology;
 pub mod url;
 
+use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
@@ -36,6 +38,7 @@ use async_trait::async_trait;
 use serde_json::Value;
 use tokio::sync::watch;
 use tokio::time::Instant;
+use uuid::Uuid;
 
 use self::link::Link;
 use self::replies::Replies;
@@ -62,6 +65,10 @@ struct Inner {
     /// For what is received; made with the first listener or call.
     receiving: Mutex<Option<Link>>,
     replies: Mutex<Option<Arc<Replies>>>,
+    /// How many listeners each topic has had.
+    listeners: Mutex<HashMap<String, u32>>,
+    /// How often a listener was there again after its queues were lost.
+    losses: watch::Sender<u64>,
 }
 
 impl Amqp {
@@ -70,7 +77,15 @@ impl Amqp {
     pub fn new(settings: Settings) -> Self {
         let settings = Arc::new(settings);
         let sender = Sender::start(Link::start(Arc::clone(&settings), "send"));
-        Self { inner: Arc::new(Inner { settings, sender, receiving: Mutex::default(), replies: Mutex::default() }) }
+        let inner = Inner {
+            settings,
+            sender,
+            receiving: Mutex::default(),
+            replies: Mutex::default(),
+            listeners: Mutex::default(),
+            losses: watch::Sender::new(0),
+        };
+        Self { inner: Arc::new(inner) }
     }
 
     /// Messages that wait in this process for the broker.
@@ -95,7 +110,27 @@ impl Inner {
     fn replies(&self) -> Arc<Replies> {
         let link = self.receiving();
         let mut replies = self.replies.lock().unwrap_or_else(PoisonError::into_inner);
-        Arc::clone(replies.get_or_insert_with(|| Replies::start(link, self.settings.queues.clone())))
+        let start = || Replies::start(link, self.settings.queues.clone(), format!("reply_{}", self.queue_name()));
+        Arc::clone(replies.get_or_insert_with(start))
+    }
+
+    /// The end of the names of queues of this process: stable where that is wanted.
+    fn queue_name(&self) -> String {
+        self.settings.queue_names.clone().unwrap_or_else(|| Uuid::new_v4().simple().to_string())
+    }
+
+    fn fanout_queue(&self, topic: &str) -> String {
+        if self.settings.queues.stream_fanout {
+            return format!("{topic}_fanout");
+        }
+        let mut listeners = self.listeners.lock().unwrap_or_else(PoisonError::into_inner);
+        let count = listeners.entry(topic.to_owned()).or_default();
+        *count += 1;
+        match count {
+            1 => format!("{topic}_fanout_{}", self.queue_name()),
+            // A fanout is for each of them.
+            more => format!("{topic}_fanout_{}:{more}", self.queue_name()),
+        }
     }
 
     fn route(&self, target: &Target, mandatory: bool) -> Route {
@@ -126,15 +161,14 @@ impl Inner {
             wire::seal(&request.to_flat()).map_err(|error| TransportError::Closed(error.to_string()))?.into();
         loop {
             let route = self.route(target, true);
-            let left = deadline.saturating_duration_since(Instant::now());
-            let outcome = self.sender.put(route, Arc::clone(&body), Some(deadline), true, left).await?;
+            let outcome = self.sender.put(route, Arc::clone(&body), deadline).await?;
             match tokio::time::timeout_at(deadline, outcome).await {
                 // A queue that is declared meanwhile gets it.
                 Ok(Ok(Sent::Unroutable)) if Instant::now() + OFFER_EVERY < deadline => {
                     tokio::time::sleep(OFFER_EVERY).await;
                 }
-                Ok(Ok(Sent::Refused)) => {
-                    return Err(TransportError::Closed(format!("the broker refuses messages to {target}")));
+                Ok(Ok(Sent::Refused(why))) => {
+                    return Err(TransportError::Closed(format!("the broker refuses the message to {target}: {why}")));
                 }
                 _ => break,
             }
@@ -145,20 +179,6 @@ impl Inner {
             Err(_) => Ok(None),
         }
     }
-}
-
-/// Sends a cast to a server whose queue is missing, until it is there or [`SEND_PATIENCE`] is over.
-async fn offer(sender: Sender, route: Route, body: Arc<[u8]>) {
-    let until = Instant::now() + SEND_PATIENCE;
-    while Instant::now() < until {
-        tokio::time::sleep(OFFER_EVERY).await;
-        let put = sender.put(route.clone(), Arc::clone(&body), Some(until), false, SEND_PATIENCE).await;
-        let Ok(outcome) = put else { return };
-        if !matches!(outcome.await, Ok(Sent::Unroutable)) {
-            return;
-        }
-    }
-    tracing::debug!(rpc.key = route.key, "cast dropped: nobody listens");
 }
 
 #[async_trait]
@@ -200,36 +220,9 @@ impl Transport for Amqp {
         let request = Request::new(message, context.clone());
         let body: Arc<[u8]> =
             wire::seal(&request.to_flat()).map_err(|error| TransportError::Closed(error.to_string()))?.into();
-        let sender = &self.inner.sender;
-        let patience = if sender.link().is_up() { SEND_PATIENCE } else { Duration::ZERO };
         // What is for one server is kept a while when its queue is missing: after a restart of the broker, it is about to come.
         let route = self.inner.route(target, target.server.is_some() && !target.fanout);
-        let put = sender.put(route.clone(), Arc::clone(&body), None, false, patience).await;
-        let outcome = match put {
-            Ok(mut outcome) => tokio::select! {
-                sent = &mut outcome => match sent {
-                    Ok(Sent::Unroutable) if route.mandatory => {
-                        tokio::spawn(offer(sender.clone(), route, body));
-                        Ok(())
-                    }
-                    Ok(Sent::Refused) => Err(TransportError::Closed(format!("the broker refuses messages to {target}"))),
-                    _ => Ok(()),
-                },
-                // It is kept and goes out in its turn, which may be before the server has its queue again.
-                () = sender.link().down() => {
-                    if route.mandatory {
-                        let sender = sender.clone();
-                        tokio::spawn(async move {
-                            if matches!(outcome.await, Ok(Sent::Unroutable)) {
-                                offer(sender, route, body).await;
-                            }
-                        });
-                    }
-                    Ok(())
-                }
-            },
-            Err(error) => Err(error),
-        };
+        let outcome = self.inner.sender.send(route, body, SEND_PATIENCE).await;
         meter::sent(kind, &target.topic, &method, if outcome.is_ok() { "ok" } else { "unsent" });
         outcome
     }
@@ -241,11 +234,16 @@ impl Transport for Amqp {
         options: ListenOptions,
     ) -> Result<Listener, TransportError> {
         let inner = &self.inner;
-        let (link, sender, settings) = (inner.receiving(), inner.sender.clone(), Arc::clone(&inner.settings));
-        listener::listen(link, sender, settings, target, dispatcher, options).await
+        let way = listener::Way {
+            link: inner.receiving(),
+            sender: inner.sender.clone(),
+            settings: Arc::clone(&inner.settings),
+            losses: inner.losses.clone(),
+        };
+        listener::listen(way, target, inner.fanout_queue(&target.topic), dispatcher, options).await
     }
 
-    fn connections(&self) -> Option<watch::Receiver<u64>> {
-        Some(self.inner.receiving().made())
+    fn losses(&self) -> Option<watch::Receiver<u64>> {
+        Some(self.inner.losses.subscribe())
     }
 }

@@ -1,4 +1,4 @@
-//! The queue in which this process gets its answers: one, `reply_<random>`, declared with the first call.
+//! The queue in which this process gets its answers: one, `reply_<name>`, declared with the first call.
 //!
 //! A queue that is lost (deleted, or gone with the node that held it) is declared again under its name, on a cancel from the
 //! broker at once, else by a look every few seconds while somebody waits. Servers offer an answer again for a while, so it
@@ -9,7 +9,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use futures::StreamExt;
-use lapin::options::{BasicAckOptions, BasicConsumeOptions, QueueDeleteOptions};
+use lapin::options::{BasicAckOptions, BasicConsumeOptions};
 use lapin::types::{AMQPValue, FieldTable};
 use tokio::sync::{Notify, oneshot, watch};
 use tokio::time::{Instant, timeout};
@@ -26,15 +26,21 @@ const LOOK_EVERY: Duration = Duration::from_secs(3);
 
 type Answer = Result<serde_json::Value, RemoteFault>;
 
-/// The waiting side of calls.
+/// The waiting side of calls. The queue is no longer consumed when it goes away.
 pub(super) struct Replies {
     /// Name of the queue.
     pub queue: String,
+    calls: Arc<Calls>,
+    ready: watch::Receiver<bool>,
+    task: tokio::task::AbortHandle,
+}
+
+/// Who waits.
+#[derive(Default)]
+struct Calls {
     waiting: Mutex<HashMap<String, Waiter>>,
     /// Told when the first of several begins to wait.
     awaited: Notify,
-    ready: watch::Receiver<bool>,
-    task: tokio::task::AbortHandle,
 }
 
 struct Waiter {
@@ -51,31 +57,24 @@ impl Drop for Replies {
 
 /// Stops waiting when it goes away.
 pub(super) struct Waiting<'a> {
-    replies: &'a Replies,
+    calls: &'a Calls,
     pub id: String,
     pub answer: oneshot::Receiver<Answer>,
 }
 
 impl Drop for Waiting<'_> {
     fn drop(&mut self) {
-        self.replies.waiting().remove(&self.id);
+        self.calls.waiting().remove(&self.id);
     }
 }
 
 impl Replies {
     /// Begins to consume.
-    pub fn start(link: Link, queues: Queues) -> Arc<Self> {
-        let queue = format!("reply_{}", Uuid::new_v4().simple());
+    pub fn start(link: Link, queues: Queues, queue: String) -> Arc<Self> {
         let (tx, ready) = watch::channel(false);
-        Arc::new_cyclic(|weak: &std::sync::Weak<Self>| {
-            let (weak, name) = (weak.clone(), queue.clone());
-            let task = tokio::spawn(async move { consume_for_ever(weak, link, queues, name, tx).await });
-            Self { queue, waiting: Mutex::default(), awaited: Notify::new(), ready, task: task.abort_handle() }
-        })
-    }
-
-    fn waiting(&self) -> MutexGuard<'_, HashMap<String, Waiter>> {
-        self.waiting.lock().unwrap_or_else(PoisonError::into_inner)
+        let calls = Arc::new(Calls::default());
+        let task = tokio::spawn(consume_for_ever(Arc::clone(&calls), link, queues, queue.clone(), tx));
+        Arc::new(Self { queue, calls, ready, task: task.abort_handle() })
     }
 
     /// Registers a call; whether the queue is consumed in time.
@@ -84,9 +83,21 @@ impl Replies {
         tokio::time::timeout_at(deadline, ready.wait_for(|ready| *ready)).await.ok()?.ok()?;
         let id = Uuid::new_v4().simple().to_string();
         let (done, answer) = oneshot::channel();
-        self.waiting().insert(id.clone(), Waiter { done, early: None });
-        self.awaited.notify_one();
-        Some(Waiting { replies: self, id, answer })
+        self.calls.waiting().insert(id.clone(), Waiter { done, early: None });
+        self.calls.awaited.notify_one();
+        Some(Waiting { calls: &self.calls, id, answer })
+    }
+
+    /// Calls that wait for their answer.
+    #[cfg(test)]
+    pub fn waiting(&self) -> usize {
+        self.calls.waiting().len()
+    }
+}
+
+impl Calls {
+    fn waiting(&self) -> MutexGuard<'_, HashMap<String, Waiter>> {
+        self.waiting.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     fn deliver(&self, body: &[u8]) {
@@ -119,21 +130,16 @@ impl Replies {
     }
 }
 
-async fn consume_for_ever(
-    replies: std::sync::Weak<Replies>,
-    link: Link,
-    queues: Queues,
-    name: String,
-    ready: watch::Sender<bool>,
-) {
+async fn consume_for_ever(calls: Arc<Calls>, link: Link, queues: Queues, name: String, ready: watch::Sender<bool>) {
     let mut other_than = None;
     loop {
         let Some(live) = link.live(other_than, None).await else { return };
-        let ended = consume(&replies, &live, &queues, &name, &ready).await;
+        let ended = tokio::select! {
+            ended = consume(&calls, &live, &queues, &name, &ready) => ended,
+            // A peer that vanished answers nothing.
+            () = link.gone(live.number) => Ok(()),
+        };
         ready.send_replace(false);
-        if replies.strong_count() == 0 {
-            return;
-        }
         if let Err(error) = ended {
             tracing::info!(queue = name, "the reply queue is declared again: {error}");
         }
@@ -146,7 +152,7 @@ async fn consume_for_ever(
 
 /// Consumes until the queue or the connection is lost.
 async fn consume(
-    replies: &std::sync::Weak<Replies>,
+    calls: &Calls,
     live: &Live,
     queues: &Queues,
     name: &str,
@@ -159,22 +165,18 @@ async fn consume(
         arguments: queues.reply_arguments(),
     };
     let channel = topology::queue(live, live.channel().await?, &spec).await?;
-    let arguments = consumer_arguments(queues);
+    let arguments = consumer_arguments(queues, (!queues.transient_quorum).then_some(live));
     let mut consumer = channel.basic_consume(name.into(), "".into(), BasicConsumeOptions::default(), arguments).await?;
     ready.send_replace(true);
     loop {
-        let Some(replies) = replies.upgrade() else {
-            let _ = channel.queue_delete(name.into(), QueueDeleteOptions::default()).await;
-            return Ok(());
-        };
-        let idle = replies.waiting().is_empty();
+        let idle = calls.waiting().is_empty();
         tokio::select! {
             delivery = consumer.next() => {
                 let Some(delivery) = delivery.transpose()? else { return Ok(()) };
                 delivery.ack(BasicAckOptions::default()).await?;
-                replies.deliver(&delivery.data);
+                calls.deliver(&delivery.data);
             }
-            () = replies.awaited.notified(), if idle => {}
+            () = calls.awaited.notified(), if idle => {}
             () = tokio::time::sleep(LOOK_EVERY), if !idle => {
                 // On a channel of its own: to ask for a queue that is not there closes the channel.
                 let look = async {
@@ -203,8 +205,14 @@ async fn consume(
 }
 
 /// What consumers ask of queues.
-pub(super) fn consumer_arguments(queues: &Queues) -> FieldTable {
+///
+/// A consumer of a queue of our own is preferred to those of our earlier connections: the broker may believe in them for a while
+/// when they froze. (Not of quorum queues: RabbitMQ 3.10 stops to deliver when the preferred one comes as the other goes.)
+pub(super) fn consumer_arguments(queues: &Queues, own: Option<&Live>) -> FieldTable {
     let mut arguments = FieldTable::default();
+    if let Some(live) = own.filter(|live| live.number > 1) {
+        arguments.insert("x-priority".into(), AMQPValue::LongInt(i32::try_from(live.number).unwrap_or(i32::MAX)));
+    }
     if queues.cancel_on_failover {
         arguments.insert("x-cancel-on-ha-failover".into(), AMQPValue::Boolean(true));
     }

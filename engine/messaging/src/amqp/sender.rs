@@ -1,32 +1,33 @@
-//! Everything that this process sends, in one order, over one connection.
+//! Everything that this process sends, over one connection.
 //!
 //! Each message is confirmed by the broker. What was not confirmed when a channel or the connection breaks is sent again, in
-//! order; receivers know a repeated message by its `_unique_id`. While the broker is away, messages wait here, up to
-//! [`BACKLOG`] of them.
+//! order; receivers know a repeated message by its `_unique_id`. While the broker is away or takes nothing, messages wait here,
+//! up to [`ROOM`] bytes of them.
+//!
+//! Messages go over [`LANES`] channels, those of one queue always over the same, so that their order holds ([`lane`]).
 
-use std::collections::{HashSet, VecDeque};
+use std::hash::{DefaultHasher, Hash, Hasher};
 use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
-use futures::StreamExt;
-use futures::future::BoxFuture;
-use futures::stream::FuturesOrdered;
-use lapin::options::{BasicPublishOptions, ConfirmSelectOptions};
-use lapin::types::FieldTable;
-use lapin::{BasicProperties, Channel, Confirmation};
-use tokio::sync::{mpsc, oneshot};
-use tokio::time::Instant;
+use tokio::sync::{OwnedSemaphorePermit, Semaphore, mpsc, oneshot};
+use tokio::time::{Instant, timeout};
 
-use super::link::{Link, Live};
+use super::lane::Lane;
+use super::link::Link;
 use super::topology::{self, Exchange};
 use crate::TransportError;
 
-/// Messages that may wait for the broker.
-const BACKLOG: usize = 10_000;
-/// Messages under way that are not confirmed yet.
-const WINDOW: usize = 256;
-/// How often a message that breaks its channel is sent.
-const MAX_BREAKS: u32 = 5;
+/// Channels.
+const LANES: usize = 8;
+/// Bytes of messages that may wait for the broker, in units of [`UNIT`].
+const ROOM: usize = 64 * 1024 * 1024 / UNIT;
+const UNIT: usize = 1024;
+/// What a small message takes of it, so that their number is bounded too, to some 10,000.
+const LEAST: usize = 6;
+/// How long a sender waits to hear that the broker has its message; later it is kept here all the same.
+const CONFIRMED_SOON: Duration = Duration::from_secs(5);
 
 /// Where a message goes.
 #[derive(Clone, Debug)]
@@ -39,257 +40,156 @@ pub(super) struct Route {
 }
 
 /// What became of a message.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Sent {
     /// The broker has it.
     Taken,
-    /// No queue is there for it.
+    /// No queue is there for it; it may be kept for one.
     Unroutable,
-    /// The broker refuses it.
-    Refused,
+    /// The broker refuses it, for this reason.
+    Refused(String),
 }
 
-struct Outgoing {
-    route: Route,
-    body: Arc<[u8]>,
+/// A message on its way.
+pub(super) struct Outgoing {
+    pub route: Route,
+    pub body: Arc<[u8]>,
     /// Sending later is of no use; also the message's time to live.
-    until: Option<Instant>,
-    expires: bool,
-    breaks: u32,
-    done: oneshot::Sender<Sent>,
+    pub until: Option<Instant>,
+    /// How long it is offered when its queue is missing; `None`: its sender sees to that.
+    pub patience: Option<Duration>,
+    /// And until when, once it is missing.
+    pub offered_until: Option<Instant>,
+    /// How often its channel broke.
+    pub breaks: u32,
+    done: Option<oneshot::Sender<Sent>>,
+    _place: Place,
 }
 
 impl Outgoing {
     /// Nobody waits for what becomes of it, though somebody did.
-    fn pointless(&self) -> bool {
-        self.until.is_some_and(|until| until <= Instant::now())
+    pub fn pointless(&self) -> bool {
+        let given_up = || self.done.as_ref().is_some_and(oneshot::Sender::is_closed);
+        self.until.is_some_and(|until| until <= Instant::now() || given_up())
+    }
+
+    /// Tells the sender, who may not care.
+    pub fn tell(&mut self, sent: Sent) {
+        if let Some(done) = self.done.take() {
+            let _ = done.send(sent);
+        }
+    }
+}
+
+/// The room that a message takes until it is confirmed.
+struct Place {
+    _permit: OwnedSemaphorePermit,
+    count: Arc<AtomicUsize>,
+}
+
+impl Drop for Place {
+    fn drop(&mut self) {
+        self.count.fetch_sub(1, Ordering::Relaxed);
     }
 }
 
 /// The sending side of the transport.
 #[derive(Clone)]
 pub(super) struct Sender {
-    queue: mpsc::Sender<Outgoing>,
+    lanes: Arc<[mpsc::UnboundedSender<Outgoing>]>,
+    room: Arc<Semaphore>,
+    count: Arc<AtomicUsize>,
     link: Link,
 }
 
 impl Sender {
     pub fn start(link: Link) -> Self {
-        let (queue, rx) = mpsc::channel(BACKLOG);
-        tokio::spawn(run(link.clone(), rx));
-        Self { queue, link }
+        let lane = |_| {
+            // Bounded by the room.
+            let (lane, queue) = mpsc::unbounded_channel();
+            tokio::spawn(Lane::new(link.clone()).run(queue));
+            lane
+        };
+        let lanes = (0..LANES).map(lane).collect();
+        Self { lanes, room: Arc::new(Semaphore::new(ROOM)), count: Arc::default(), link }
     }
 
-    /// Messages that wait here.
+    /// Messages that wait here or are not confirmed.
     pub fn backlog(&self) -> usize {
-        self.queue.max_capacity() - self.queue.capacity()
+        self.count.load(Ordering::Relaxed)
     }
 
     pub fn link(&self) -> &Link {
         &self.link
     }
 
-    /// Queues a message; the receiver tells what became of it. `expires`: the broker drops it after `until`.
+    /// Queues a message that is of no use after `until`, or when the receiver is dropped, which tells what became of it.
     pub async fn put(
         &self,
         route: Route,
         body: Arc<[u8]>,
-        until: Option<Instant>,
-        expires: bool,
-        patience: Duration,
+        until: Instant,
     ) -> Result<oneshot::Receiver<Sent>, TransportError> {
+        let patience = until.saturating_duration_since(Instant::now());
+        self.queue(route, body, Some(until), None, patience).await
+    }
+
+    /// Sends a message; if it is mandatory and its queue is missing, it is offered for as long as `patience`, and those that come
+    /// after it for the same queue stand behind it. Returns when the broker has it, or when it is kept here because the broker is
+    /// away or slow. An error: the broker refuses it, or too much is kept already.
+    pub async fn send(&self, route: Route, body: Arc<[u8]>, patience: Duration) -> Result<(), TransportError> {
+        let queue = |wait| self.queue(route.clone(), Arc::clone(&body), None, Some(patience), wait);
+        let mut outcome = tokio::select! {
+            biased;
+            () = self.link.stalled() => queue(Duration::ZERO).await?,
+            outcome = queue(patience) => outcome?,
+        };
+        let sent = tokio::select! {
+            biased;
+            sent = &mut outcome => sent,
+            () = self.link.stalled() => return Ok(()),
+            () = tokio::time::sleep(CONFIRMED_SOON) => return Ok(()),
+        };
+        match sent {
+            Ok(Sent::Refused(why)) => Err(TransportError::Closed(format!("the broker refuses it: {why}"))),
+            _ => Ok(()),
+        }
+    }
+
+    async fn queue(
+        &self,
+        route: Route,
+        body: Arc<[u8]>,
+        until: Option<Instant>,
+        patience: Option<Duration>,
+        wait: Duration,
+    ) -> Result<oneshot::Receiver<Sent>, TransportError> {
+        topology::check_name(&route.key)?;
+        let size = body.len().div_ceil(UNIT).clamp(LEAST, ROOM);
+        let size = u32::try_from(size).unwrap_or(u32::MAX);
+        let permit = match Arc::clone(&self.room).try_acquire_many_owned(size) {
+            Ok(permit) => permit,
+            Err(_) if wait.is_zero() => return Err(TransportError::Full(route.key)),
+            Err(_) => match timeout(wait, Arc::clone(&self.room).acquire_many_owned(size)).await {
+                Ok(Ok(permit)) => permit,
+                _ => return Err(TransportError::Full(route.key)),
+            },
+        };
+        self.count.fetch_add(1, Ordering::Relaxed);
+        let place = Place { _permit: permit, count: Arc::clone(&self.count) };
         let (done, outcome) = oneshot::channel();
-        let key = route.key.clone();
-        let outgoing = Outgoing { route, body, until, expires, breaks: 0, done };
-        match self.queue.send_timeout(outgoing, patience).await {
-            Ok(()) => Ok(outcome),
-            Err(mpsc::error::SendTimeoutError::Timeout(_)) => Err(TransportError::Full(key)),
-            Err(mpsc::error::SendTimeoutError::Closed(_)) => {
-                Err(TransportError::Closed("the transport is closed".to_owned()))
-            }
-        }
-    }
-}
-
-type Flight = BoxFuture<'static, (Outgoing, lapin::Result<Confirmation>)>;
-
-/// A channel in confirm mode, and what was declared over it.
-struct Desk {
-    live: Arc<Live>,
-    channel: Channel,
-    declared: HashSet<String>,
-}
-
-impl Desk {
-    async fn open(live: Arc<Live>) -> lapin::Result<Self> {
-        let channel = confirming(&live).await?;
-        Ok(Self { live, channel, declared: HashSet::new() })
+        let lane = self.lane(&route);
+        let outgoing =
+            Outgoing { route, body, until, patience, offered_until: None, breaks: 0, done: Some(done), _place: place };
+        let closed = |_| TransportError::Closed("the transport is closed".to_owned());
+        self.lanes[lane].send(outgoing).map_err(closed)?;
+        Ok(outcome)
     }
 
-    async fn publish(&mut self, outgoing: &Outgoing) -> lapin::Result<lapin::PublisherConfirm> {
-        if let Some(exchange) = &outgoing.route.exchange
-            && !self.declared.contains(&exchange.name)
-        {
-            // A refusal costs the channel with what is under way on it, so declarations have their own.
-            let own = self.live.channel().await?;
-            let own = topology::exchange(&self.live, own, exchange).await?;
-            let _ = own.close(200, "".into()).await;
-            self.declared.insert(exchange.name.clone());
-        }
-        // As kombu sends them.
-        let mut properties = BasicProperties::default()
-            .with_content_type("application/json".into())
-            .with_content_encoding("utf-8".into())
-            .with_headers(FieldTable::default())
-            .with_delivery_mode(2)
-            .with_priority(0);
-        if let Some(until) = outgoing.until.filter(|_| outgoing.expires) {
-            let left = until.saturating_duration_since(Instant::now()).as_millis().max(1);
-            properties = properties.with_expiration(left.to_string().into());
-        }
-        let exchange = outgoing.route.exchange.as_ref().map_or("", |exchange| exchange.name.as_str());
-        let options = BasicPublishOptions { mandatory: outgoing.route.mandatory, ..BasicPublishOptions::default() };
-        let key = outgoing.route.key.as_str();
-        self.channel.basic_publish(exchange.into(), key.into(), options, &outgoing.body, properties).await
+    fn lane(&self, route: &Route) -> usize {
+        let mut hasher = DefaultHasher::new();
+        route.exchange.as_ref().map(|exchange| exchange.name.as_str()).hash(&mut hasher);
+        route.key.hash(&mut hasher);
+        usize::try_from(hasher.finish() % self.lanes.len() as u64).unwrap_or(0)
     }
-}
-
-async fn confirming(live: &Live) -> lapin::Result<Channel> {
-    let channel = live.channel().await?;
-    channel.confirm_select(ConfirmSelectOptions::default()).await?;
-    Ok(channel)
-}
-
-/// Sends until all [`Sender`]s are gone and everything is sent.
-async fn run(link: Link, mut queue: mpsc::Receiver<Outgoing>) {
-    let mut again: VecDeque<Outgoing> = VecDeque::new();
-    let mut desk: Option<Desk> = None;
-    let mut flights: FuturesOrdered<Flight> = FuturesOrdered::new();
-    let mut open = true;
-    loop {
-        // After a channel broke, one at a time, until it is known whose fault it was.
-        let window = if again.is_empty() { WINDOW } else { 1 };
-        let next = if flights.len() >= window {
-            None
-        } else if let Some(outgoing) = again.pop_front() {
-            Some(outgoing)
-        } else {
-            tokio::select! {
-                biased;
-                Some((outgoing, result)) = flights.next(), if !flights.is_empty() => {
-                    land(outgoing, result, &mut desk, &mut flights, &mut again).await;
-                    continue;
-                }
-                received = queue.recv(), if open => {
-                    open = received.is_some();
-                    received
-                }
-                else => return,
-            }
-        };
-        let Some(outgoing) = next else {
-            if let Some((outgoing, result)) = flights.next().await {
-                land(outgoing, result, &mut desk, &mut flights, &mut again).await;
-            }
-            continue;
-        };
-        if outgoing.pointless() {
-            continue;
-        }
-        if desk.as_ref().is_none_or(|desk| !desk.live.is_up() || !desk.channel.status().connected()) {
-            // What is under way on the old channel comes first.
-            if !flights.is_empty() {
-                let mut failed = settle(&mut flights).await;
-                failed.push_back(outgoing);
-                failed.append(&mut again);
-                again = failed;
-                desk = None;
-                continue;
-            }
-            let other_than = desk.take().filter(|desk| !desk.live.is_up()).map(|desk| desk.live.number);
-            // Without a deadline: whoever waits has its own, and what is pointless by then is dropped above.
-            let Some(live) = link.live(other_than, None).await else { return };
-            match Desk::open(live).await {
-                Ok(opened) => desk = Some(opened),
-                Err(error) => {
-                    tracing::debug!("no channel to send on: {error}");
-                    tokio::time::sleep(Duration::from_millis(200)).await;
-                }
-            }
-            again.push_front(outgoing);
-            continue;
-        }
-        let Some(at) = desk.as_mut() else { continue };
-        match at.publish(&outgoing).await {
-            Ok(confirm) => flights.push_back(Box::pin(async move { (outgoing, confirm.await) })),
-            Err(error) => {
-                let mut failed = settle(&mut flights).await;
-                failed.extend(once_more(outgoing, &error, at.live.is_up()));
-                failed.append(&mut again);
-                again = failed;
-                desk = None;
-                tokio::time::sleep(Duration::from_millis(50)).await;
-            }
-        }
-    }
-}
-
-/// Takes note of a confirmation; after an error everything under way is to be sent again.
-async fn land(
-    outgoing: Outgoing,
-    result: lapin::Result<Confirmation>,
-    desk: &mut Option<Desk>,
-    flights: &mut FuturesOrdered<Flight>,
-    again: &mut VecDeque<Outgoing>,
-) {
-    match result {
-        Ok(confirmation) => finish(outgoing, confirmation),
-        Err(error) => {
-            let up = desk.as_ref().is_some_and(|desk| desk.live.is_up());
-            let mut failed: VecDeque<Outgoing> = once_more(outgoing, &error, up).into_iter().collect();
-            failed.append(&mut settle(flights).await);
-            failed.append(again);
-            *again = failed;
-            *desk = None;
-        }
-    }
-}
-
-/// Waits for everything under way on a channel that broke; gives what has to be sent again.
-async fn settle(flights: &mut FuturesOrdered<Flight>) -> VecDeque<Outgoing> {
-    let mut failed = VecDeque::new();
-    while let Some((outgoing, result)) = flights.next().await {
-        match result {
-            Ok(confirmation) => finish(outgoing, confirmation),
-            Err(_) => failed.push_back(outgoing),
-        }
-    }
-    failed
-}
-
-fn finish(outgoing: Outgoing, confirmation: Confirmation) {
-    let sent = match confirmation {
-        Confirmation::Ack(None) | Confirmation::NotRequested => Sent::Taken,
-        Confirmation::Ack(Some(_)) | Confirmation::Nack(Some(_)) => Sent::Unroutable,
-        Confirmation::Nack(None) => Sent::Refused,
-    };
-    if sent == Sent::Refused {
-        tracing::warn!(rpc.key = outgoing.route.key, "the broker refuses a message");
-    }
-    // Casts are not waited for.
-    let _ = outgoing.done.send(sent);
-}
-
-/// The message, unless it broke its channel too often while the connection was up.
-fn once_more(mut outgoing: Outgoing, error: &lapin::Error, connected: bool) -> Option<Outgoing> {
-    if connected {
-        outgoing.breaks += 1;
-    }
-    if outgoing.breaks < MAX_BREAKS {
-        tracing::debug!(rpc.key = outgoing.route.key, "sent again: {error}");
-        return Some(outgoing);
-    }
-    tracing::error!(rpc.key = outgoing.route.key, "a message cannot be sent and is dropped: {error}");
-    let _ = outgoing.done.send(Sent::Refused);
-    None
 }

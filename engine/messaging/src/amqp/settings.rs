@@ -31,6 +31,9 @@ pub struct Settings {
     /// Messages that a consumer holds unacknowledged; zero: as many as it can work on.
     pub prefetch: u16,
     pub queues: Queues,
+    /// `use_queue_manager`: what the queues of replies and fanouts are called after their kind, the same in each life of this
+    /// process and in no other at once. `None`: by chance.
+    pub queue_names: Option<String>,
 }
 
 /// What queues are declared as.
@@ -137,6 +140,7 @@ impl Settings {
             reply_patience: Duration::from_secs(60),
             prefetch: 0,
             queues: Queues::default(),
+            queue_names: None,
         }
     }
 

@@ -10,6 +10,7 @@ use lapin::types::FieldTable;
 use lapin::{Channel, ErrorKind, ExchangeKind};
 
 use super::link::Live;
+use crate::TransportError;
 
 /// An exchange.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -27,6 +28,17 @@ pub(super) struct QueueSpec {
     pub durable: bool,
     pub auto_delete: bool,
     pub arguments: FieldTable,
+}
+
+/// Names and keys are short strings of AMQP: at most 255 bytes.
+pub(super) fn check_name(name: &str) -> Result<(), TransportError> {
+    match name.len() {
+        0..=255 => Ok(()),
+        length => {
+            let begin: String = name.chars().take(40).collect();
+            Err(TransportError::Closed(format!("the name {begin}… has {length} bytes; a queue's has at most 255")))
+        }
+    }
 }
 
 /// Whether the object exists, made otherwise.

@@ -43,7 +43,7 @@ fn asked(api: &Api, host: &str) -> Vec<NetworkInfo> {
     let server = api.server();
     let client = DhcpClient::new(server.bus());
     let context = messaging::Context::admin();
-    let networks = server.wait(client.get_active_networks_info(&context, host.to_owned(), false));
+    let networks = server.wait(client.get_active_networks_info(&context, host.to_owned(), false, None, None));
     networks.unwrap_or_else(|error| panic!("the networks of {host}: {error}"))
 }
 

@@ -35,6 +35,8 @@ struct State {
     calls: BTreeMap<String, usize>,
     /// Networks of other agents.
     foreign: BTreeSet<String>,
+    /// Whether it answers as the reference.
+    knows_no_pages: bool,
     /// Methods that raise this class.
     raise: BTreeMap<String, String>,
 }
@@ -206,6 +208,11 @@ impl FakeServer {
         };
     }
 
+    /// From now on it answers everything at once, as the reference.
+    pub fn knows_no_pages(&self) {
+        self.state().knows_no_pages = true;
+    }
+
     pub fn calls(&self, method: &str) -> usize {
         self.state().calls.get(method).copied().unwrap_or(0)
     }
@@ -310,7 +317,17 @@ impl Endpoint for FakeServer {
         Ok(match method {
             "get_active_networks_info" => {
                 let ours = state.networks.keys().filter(|network| !state.foreign.contains(*network));
-                ours.map(|network| Self::info(&state, network)).collect()
+                let marker = args.get("marker").and_then(Value::as_str).filter(|_| !state.knows_no_pages);
+                let mut infos: Vec<Value> = ours
+                    .filter(|id| marker.is_none_or(|marker| id.as_str() > marker))
+                    .map(|id| Self::info(&state, id))
+                    .collect();
+                let limit = args["limit"].as_u64().and_then(|limit| usize::try_from(limit).ok()).unwrap();
+                if infos.len() > limit && !state.knows_no_pages {
+                    infos.truncate(limit);
+                    infos[limit - 1]["more"] = true.into();
+                }
+                infos.into()
             }
             "get_network_info" => Self::info(&state, &text("network_id")),
             "create_dhcp_port" => {

@@ -7,6 +7,7 @@ use serde_json::json;
 use super::server::FakeServer;
 use super::{Site, one_network, settings};
 use crate::host::fake::FakeHost;
+use crate::model::Id;
 use crate::plan::{Namespace, Observed, Op};
 
 #[tokio::test]
@@ -198,4 +199,19 @@ async fn long_reloads_and_starts_are_relieved() {
     site.host.until("the restart is over", |host| host.reliefs() == [true, false, true, false]).await;
     let starts = site.host.count(|op| *op == Op::StartDnsmasq);
     assert_eq!(starts, 2);
+}
+
+#[tokio::test]
+async fn rpc_large_messages_are_asked_for_in_pages() {
+    for (pages, expected) in [(true, 3), (false, 1)] {
+        let (server, _listener) = FakeServer::start().await;
+        if !pages {
+            server.knows_no_pages();
+        }
+        let networks: std::collections::BTreeSet<Id> = (0..1200).map(|_| server.network()).collect();
+        let found = super::plugin(&server).active_networks().await.unwrap();
+        let found: std::collections::BTreeSet<Id> = found.into_iter().map(|network| network.id).collect();
+        assert_eq!(found, networks);
+        assert_eq!(server.calls("get_active_networks_info"), expected);
+    }
 }

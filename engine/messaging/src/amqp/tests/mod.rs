@@ -1,3 +1,7 @@
+mod cases;
+mod faults;
+mod refusals;
+
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
@@ -41,47 +45,101 @@ async fn beside(host: &VirtualHost) -> lapin::Channel {
     channel
 }
 
+/// What a cable does.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Plug {
+    In,
+    /// Connections break, and none is made.
+    Out,
+    /// Connections of before neither break nor pass anything on; new ones do.
+    Frozen,
+}
+
 /// A cable to the broker that can be cut.
 struct Cable {
     port: u16,
-    plugged: watch::Sender<bool>,
+    /// With the number of changes: one that is over at once is seen too.
+    plug: watch::Sender<(Plug, u32)>,
 }
 
 impl Cable {
     async fn to(port: u16) -> Cable {
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let own = listener.local_addr().unwrap().port();
-        let (plugged, watch) = watch::channel(true);
+        let (plug, watch) = watch::channel((Plug::In, 0));
         tokio::spawn(async move {
             loop {
                 let Ok((mut near, _)) = listener.accept().await else { return };
                 let mut watch = watch.clone();
                 tokio::spawn(async move {
-                    if !*watch.borrow_and_update() {
+                    let new = *watch.borrow_and_update();
+                    if new.0 == Plug::Out {
                         return;
                     }
                     let Ok(mut far) = TcpStream::connect(("127.0.0.1", port)).await else { return };
-                    tokio::select! {
-                        _ = tokio::io::copy_bidirectional(&mut near, &mut far) => {}
-                        _ = watch.wait_for(|plugged| !plugged) => {}
+                    let changed = tokio::select! {
+                        _ = tokio::io::copy_bidirectional(&mut near, &mut far) => return,
+                        changed = watch.wait_for(|plug| *plug != new) => changed.map(|plug| *plug),
+                    };
+                    if matches!(changed, Ok((Plug::Frozen, _))) {
+                        // For as long as the test.
+                        std::future::pending::<()>().await;
                     }
                 });
             }
         });
-        Cable { port: own, plugged }
+        Cable { port: own, plug }
     }
 
     fn url(&self, host: &VirtualHost) -> String {
         format!("rabbit://guest:guest@127.0.0.1:{}/{}", self.port, host.name())
     }
 
+    fn set(&self, plug: Plug) {
+        self.plug.send_modify(|(now, changes)| {
+            *now = plug;
+            *changes += 1;
+        });
+    }
+
     fn cut(&self) {
-        self.plugged.send_replace(false);
+        self.set(Plug::Out);
     }
 
     fn mend(&self) {
-        self.plugged.send_replace(true);
+        self.set(Plug::In);
     }
+
+    fn freeze(&self) {
+        self.set(Plug::Frozen);
+    }
+}
+
+/// A broker for this test alone.
+async fn broker(settings: &'static str) -> Broker {
+    tokio::task::spawn_blocking(move || Broker::start_as(settings)).await.unwrap()
+}
+
+/// Runs an expression in its node.
+async fn evaluate(broker: &Arc<Broker>, expression: impl Into<String>) -> String {
+    let (broker, expression) = (Arc::clone(broker), expression.into());
+    let said = tokio::task::spawn_blocking(move || broker.evaluate(&expression)).await.unwrap();
+    let said: String = said.split_whitespace().collect();
+    // Texts are written as lists of bytes.
+    let mut parts = said.split("#Bin<");
+    let mut plain = parts.next().unwrap_or_default().to_owned();
+    for part in parts {
+        let (bytes, rest) = part.split_once('>').unwrap();
+        let bytes = bytes.split(',').filter(|byte| !byte.is_empty()).map(|byte| byte.parse::<u8>().unwrap()).collect();
+        plain += &format!("<<\"{}\">>{rest}", String::from_utf8(bytes).unwrap());
+    }
+    plain
+}
+
+/// How many connections it has.
+async fn connections(broker: &Arc<Broker>) -> usize {
+    let said = evaluate(broker, "length(rabbit_networking:connections()).").await;
+    said.trim_start_matches("{ok,").trim_end_matches('}').parse().unwrap()
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
