@@ -34,6 +34,8 @@ const OWN_PREFETCH: u16 = 32;
 const REMEMBERED: usize = 1024;
 /// Between two looks at a broker that is there but does not let a queue be declared.
 const DECLARE_AGAIN: Duration = Duration::from_millis(200);
+/// How long a channel may take to be closed.
+const CLOSING: Duration = Duration::from_secs(10);
 /// Between two looks whether queues are drained.
 const DRAIN_LOOK: Duration = Duration::from_millis(20);
 
@@ -60,6 +62,7 @@ struct Server {
     dispatcher: Arc<Dispatcher>,
     options: ListenOptions,
     fanout_queue: String,
+    link: Link,
     sender: Sender,
     seen: Mutex<Seen>,
 }
@@ -111,6 +114,7 @@ pub(super) async fn listen(
         dispatcher,
         options,
         fanout_queue,
+        link,
         sender,
         seen: Mutex::default(),
     });
@@ -118,7 +122,7 @@ pub(super) async fn listen(
     topology::check_name(&server.fanout_queue)?;
     let (phase, watched) = watch::channel(Phase::Running);
     let (ready, is_ready) = oneshot::channel();
-    let task = tokio::spawn(serve(server, link, watched, ready, losses));
+    let task = tokio::spawn(serve(server, watched, ready, losses));
     let guard = Guard(task.abort_handle());
     if is_ready.await.is_err() {
         return Err(TransportError::Closed(format!("{target} cannot be listened to: the transport is closed")));
@@ -147,12 +151,12 @@ impl Drop for Guard {
 
 async fn serve(
     server: Arc<Server>,
-    link: Link,
     mut phase: watch::Receiver<Phase>,
     ready: oneshot::Sender<()>,
     losses: watch::Sender<u64>,
 ) {
     let mut ready = Some(ready);
+    let link = &server.link;
     let mut other_than = None;
     // Handlers outlive a connection: their answers go over the next. Aborting this task ends them.
     let mut handlers = JoinSet::new();
@@ -185,7 +189,7 @@ async fn serve(
                 };
                 // Its other consumers would go on taking messages that nobody handles.
                 if channel.status().connected() && live.is_up() {
-                    tokio::spawn(async move { channel.close(200, "".into()).await });
+                    tokio::spawn(async move { tokio::time::timeout(CLOSING, channel.close(200, "".into())).await });
                 }
                 ended
             }
@@ -213,6 +217,8 @@ fn connection_gone() -> lapin::Error {
 
 /// What is consumed over a channel.
 struct Consumers {
+    /// Of the connection.
+    number: u64,
     channel: Channel,
     streams: SelectAll<Stream>,
     shared_tag: String,
@@ -226,7 +232,7 @@ async fn consume(
     handlers: &mut JoinSet<()>,
     permits: &Arc<Semaphore>,
 ) -> lapin::Result<bool> {
-    let Consumers { channel, mut streams, shared_tag } = consumers;
+    let Consumers { number, channel, mut streams, shared_tag } = consumers;
     let mut draining = false;
     loop {
         while handlers.try_join_next().is_some() {}
@@ -247,7 +253,7 @@ async fn consume(
                 }
                 let delivery = delivery?;
                 let Ok(permit) = Arc::clone(permits).acquire_owned().await else { return Ok(true) };
-                server.spawn(delivery, permit, handlers);
+                server.spawn(number, delivery, permit, handlers);
             }
             while handlers.join_next().await.is_some() {}
             if server.is_drained(&channel).await? {
@@ -271,7 +277,7 @@ async fn consume(
             biased;
             _ = phase.changed() => {}
             next = streams.next() => match next {
-                Some((_, delivery)) => server.spawn(delivery?, permit, handlers),
+                Some((_, delivery)) => server.spawn(number, delivery?, permit, handlers),
                 None => return Ok(false),
             },
         }
@@ -317,7 +323,7 @@ impl Server {
             }
             streams.push(consumer.map(move |delivery| (source, delivery)).chain(end_of(source)).boxed());
         }
-        Ok(Consumers { channel, streams: select_all(streams), shared_tag })
+        Ok(Consumers { number: live.number, channel, streams: select_all(streams), shared_tag })
     }
 
     /// The queue of this server alone.
@@ -338,10 +344,7 @@ impl Server {
         if source == Source::Fanout && self.settings.queues.stream_fanout {
             arguments.insert("x-stream-offset".into(), AMQPValue::LongString("next".into()));
         } else {
-            let queues = &self.settings.queues;
-            let is_quorum = if source == Source::Own { queues.quorum } else { queues.transient_quorum };
-            let is_ours = source != Source::Shared && !is_quorum;
-            arguments = consumer_arguments(queues, is_ours.then_some(live));
+            arguments = consumer_arguments(&self.settings.queues, (source != Source::Shared).then_some(live));
         }
         channel.basic_consume(name.into(), "".into(), BasicConsumeOptions::default(), arguments).await
     }
@@ -363,6 +366,7 @@ impl Server {
 
     fn spawn(
         self: &Arc<Self>,
+        connection: u64,
         delivery: Delivery,
         permit: tokio::sync::OwnedSemaphorePermit,
         handlers: &mut JoinSet<()>,
@@ -370,8 +374,11 @@ impl Server {
         let server = Arc::clone(self);
         handlers.spawn(async move {
             server.handle(&delivery.data).await;
-            // A connection that is lost meanwhile brings it again, and it is known by its id.
-            let _ = delivery.ack(BasicAckOptions::default()).await;
+            // A connection that is lost meanwhile brings it again, and it is known by its id. The library may never answer then.
+            tokio::select! {
+                _ = delivery.ack(BasicAckOptions::default()) => {}
+                () = server.link.gone(connection) => {}
+            }
             drop(permit);
         });
     }

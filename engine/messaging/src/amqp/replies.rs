@@ -165,7 +165,7 @@ async fn consume(
         arguments: queues.reply_arguments(),
     };
     let channel = topology::queue(live, live.channel().await?, &spec).await?;
-    let arguments = consumer_arguments(queues, (!queues.transient_quorum).then_some(live));
+    let arguments = consumer_arguments(queues, Some(live));
     let mut consumer = channel.basic_consume(name.into(), "".into(), BasicConsumeOptions::default(), arguments).await?;
     ready.send_replace(true);
     loop {
@@ -207,7 +207,7 @@ async fn consume(
 /// What consumers ask of queues.
 ///
 /// A consumer of a queue of our own is preferred to those of our earlier connections: the broker may believe in them for a while
-/// when they froze. (Not of quorum queues: RabbitMQ 3.10 stops to deliver when the preferred one comes as the other goes.)
+/// when they froze.
 pub(super) fn consumer_arguments(queues: &Queues, own: Option<&Live>) -> FieldTable {
     let mut arguments = FieldTable::default();
     if let Some(live) = own.filter(|live| live.number > 1) {
