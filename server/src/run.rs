@@ -25,6 +25,9 @@ const PATIENCE: Duration = Duration::from_secs(10);
 /// How long a stop waits for Nova to take what it has to hear.
 const NOVA_PATIENCE: Duration = Duration::from_secs(5);
 
+/// How often the accounts of quotas are doubted where other programs may work on the database.
+const DOUBT: Duration = Duration::from_secs(5);
+
 /// What a process serves. Several may serve the same, over one database and one broker.
 #[derive(Clone, Debug)]
 pub struct Roles {
@@ -47,6 +50,7 @@ pub struct Server {
     pub address: SocketAddr,
     listeners: Vec<RpcListener>,
     failover: Option<(tokio::task::JoinHandle<()>, Arc<Turns>)>,
+    doubt: Option<tokio::task::JoinHandle<()>>,
     stop: Option<oneshot::Sender<()>>,
     api: Option<(tokio::task::JoinHandle<std::io::Result<()>>, Rest)>,
 }
@@ -89,10 +93,14 @@ impl Server {
             address: SocketAddr::from(([0, 0, 0, 0], 0)),
             listeners: Vec::new(),
             failover: None,
+            doubt: None,
             stop: None,
             api: None,
         };
         // First: it needs no broker, and agents are answered once there is one.
+        if roles.api && wired.system.store.is_shared() {
+            server.doubt = Some(tokio::spawn(doubt(wired.system.store.clone())));
+        }
         if roles.api {
             server.serve_api(roles, setup, metrics).await?;
         }
@@ -162,6 +170,9 @@ impl Server {
                 tracing::warn!(error = &error as &dyn std::error::Error, "the other servers were not told of the stop");
             }
         }
+        if let Some(doubt) = self.doubt.take() {
+            doubt.abort();
+        }
         messaging::stop_all(self.listeners, PATIENCE).await;
         self.wired.system.store.settled().await;
         if let Some(nova) = &self.wired.nova {
@@ -194,6 +205,21 @@ async fn observe(wired: &Wired) {
             }
         }
         Err(error) => tracing::warn!(error = &error as &dyn std::error::Error, "agents cannot be counted"),
+    }
+}
+
+/// What the reference makes is not in the accounts; they are counted anew often enough.
+async fn doubt(store: Store) {
+    loop {
+        tokio::time::sleep(DOUBT).await;
+        let done = async {
+            let mut txn = store.write().await?;
+            admin::quota::Quotas::doubt(&mut txn).await?;
+            Ok::<_, schema::Fault>(txn.commit().await?)
+        };
+        if let Err(fault) = done.await {
+            tracing::debug!(error = &fault as &dyn std::error::Error, "accounts of quotas are not doubted this time");
+        }
     }
 }
 

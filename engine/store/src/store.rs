@@ -63,6 +63,11 @@ impl Store {
         self.inner.backend.scanned()
     }
 
+    /// Whether other programs may work on the database at the same time: on a server, not in a file of SQLite.
+    pub fn is_shared(&self) -> bool {
+        self.dialect() != Dialect::Sqlite
+    }
+
     pub(crate) fn dialect(&self) -> Dialect {
         self.inner.backend.dialect()
     }

@@ -7,7 +7,9 @@
 //!
 //! A usage row is *dirty* when it may not say the truth: after a start (another program may have worked on the database), after a
 //! change of limits (an unlimited project was not counted), or when the reference says so. The next create counts the rows and
-//! cleans it. The reference counts by itself and reserves; its reservations are heeded here, and none are made.
+//! cleans it. The reference counts by itself and reserves; its reservations are heeded here, and none are made. It leaves the usage rows as
+//! they are, so an account that has little room is compared with the rows at every create, and others every few seconds. Its own count is
+//! taken without a lock: what it makes in the same moment may go over the limit, as when two of its workers do.
 //!
 //! Reproduces neutron/db/quota/driver_nolock.py, neutron/quota/, neutron/extensions/quotasv2.py and quotasv2_detail.py.
 

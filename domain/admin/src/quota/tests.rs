@@ -181,16 +181,20 @@ async fn quota_details_unloaded_plugin() {
 }
 
 #[tokio::test]
-async fn a_create_costs_one_statement_more() {
+async fn a_create_costs_a_statement_or_two_more() {
     let lab = Lab::new(networks(-1)).await;
     let member = lab.member("p1");
     let (unlimited, ()) = lab.statements(async { drop(member.network().await) }).await;
     assert_eq!(lab.number("SELECT COUNT(*) FROM quotausages").await, 0, "who has no limit is not counted");
-    let limited = Lab::on(lab.system.store.clone(), networks(100));
+    let limited = Lab::on(lab.system.store.clone(), networks(100_000));
     let member = limited.member("p1");
     member.network().await;
     let (counted, ()) = limited.statements(async { drop(member.network().await) }).await;
     assert_eq!(counted, unlimited, "one statement finds no limit, one counts");
+    let tight = Lab::on(lab.system.store.clone(), networks(100));
+    let member = tight.member("p1");
+    let (compared, ()) = tight.statements(async { drop(member.network().await) }).await;
+    assert_eq!(compared, counted + 1, "with little room it is compared with what there is");
 
     let bare = Lab::on(lab.system.store.clone(), networks(100));
     let mut system = Arc::into_inner(bare.system).unwrap();
@@ -198,6 +202,32 @@ async fn a_create_costs_one_statement_more() {
     let bare = Lab { system: Arc::new(system), ..bare };
     let (without, ()) = bare.statements(async { drop(bare.member("p1").network().await) }).await;
     assert_eq!(counted, without + 1);
+}
+
+/// As the reference does: the row, and nothing in `quotausages`.
+#[tokio::test]
+async fn what_another_program_makes_meanwhile_counts() {
+    for limit in [5, 3] {
+        let lab = Lab::new(networks(limit)).await;
+        let member = lab.member("p1");
+        let network = member.network().await;
+        for number in 1..=2 {
+            lab.execute("INSERT INTO standardattributes (resource_type, revision_number) VALUES ('networks', 0)").await;
+            lab.execute(&format!(
+                "INSERT INTO networks (id, project_id, standard_attr_id, mtu) \
+                 SELECT 'other{number}', 'p1', MAX(id), 1500 FROM standardattributes"
+            ))
+            .await;
+        }
+        for _ in 3..limit {
+            member.network().await;
+        }
+        assert_over(&member.create("network", json!({})).await.unwrap_err(), "network");
+        assert_eq!(lab.number("SELECT COUNT(*) FROM networks").await, limit);
+        member.delete("network", &network).await.unwrap();
+        member.network().await;
+        assert_over(&member.create("network", json!({})).await.unwrap_err(), "network");
+    }
 }
 
 #[tokio::test]

@@ -30,6 +30,10 @@ struct State {
     reserved: i64,
 }
 
+/// The reference makes objects and leaves the usage rows as they are. So an account with less room than this is compared with what there
+/// is whenever something is taken from it, and what it may owe meanwhile is bounded by [`Quotas::doubt`].
+const MARGIN: i64 = 1000;
+
 const OWN_LIMIT: &str = "(SELECT \"limit\" FROM quotas WHERE project_id = ? AND resource = ?)";
 
 /// Reservations of the reference that hold.
@@ -47,8 +51,8 @@ impl Account<'_> {
         [self.project.into(), self.kind.name.into()]
     }
 
-    /// Adds to a clean row within the limit; false if there is none, or no limit, or no room.
-    async fn add(&self, txn: &mut Txn, count: i64) -> Result<bool, Fault> {
+    /// Adds to a clean row within the limit, with so much room left; false if there is none, or no limit, or no room.
+    async fn add(&self, txn: &mut Txn, count: i64, room: i64) -> Result<bool, Fault> {
         let sql = format!(
             "UPDATE quotausages SET in_use = in_use + ? WHERE project_id = ? AND resource = ? AND dirty = ? \
              AND in_use + ? + {RESERVED} <= COALESCE({OWN_LIMIT}, ?)"
@@ -59,7 +63,7 @@ impl Account<'_> {
             project.clone(),
             resource.clone(),
             false.into(),
-            count.into(),
+            (count + room).into(),
             project.clone(),
             resource.clone(),
             Value::Time(txn.now()),
@@ -68,6 +72,34 @@ impl Account<'_> {
             self.default.into(),
         ];
         Ok(txn.execute(&sql, &args).await? > 0)
+    }
+
+    /// Compares an account that was just added to, and is locked by that, with the rows that there are.
+    async fn compare(&self, txn: &mut Txn, count: i64) -> Result<(), Fault> {
+        let some = |table: &&str| format!("(SELECT COUNT(*) FROM (SELECT 1 FROM {table} WHERE project_id = ? LIMIT {MARGIN}) some)");
+        let rows: Vec<String> = self.kind.tables.iter().map(some).collect();
+        let usage = "(SELECT in_use FROM quotausages WHERE project_id = ? AND resource = ?)";
+        let sql = format!("SELECT {OWN_LIMIT}, {usage}, {RESERVED}, {}", rows.join(" + "));
+        let mut args: Vec<Value> = (0..3).flat_map(|_| self.key()).collect();
+        args.push(Value::Time(txn.now()));
+        args.extend(rows.iter().map(|_| Value::from(self.project)));
+        let row = txn.query_one(&sql, &args).await?.ok_or_else(|| conflict(*self))?;
+        let limit = row.opt_int(0).unwrap_or(self.default);
+        let (in_use, reserved) = (row.int(1), row.opt_int(2).unwrap_or(0));
+        let there = match row.int(3) {
+            few if few < MARGIN => few,
+            _ if in_use + reserved + MARGIN <= limit => return Ok(()),
+            _ => self.count(txn).await?,
+        };
+        if there + reserved + count > limit {
+            return Err(faults::over_quota(self.kind.name, self.project, limit, there + reserved, count));
+        }
+        if there + count > in_use {
+            let [project, resource] = self.key();
+            let sql = "UPDATE quotausages SET in_use = ? WHERE project_id = ? AND resource = ?";
+            txn.execute(sql, &[(there + count).into(), project, resource]).await?;
+        }
+        Ok(())
     }
 
     async fn own_limit(&self, txn: &mut Txn) -> Result<i64, Fault> {
@@ -220,6 +252,13 @@ impl Quotas {
         Ok(())
     }
 
+    /// Has every account counted anew when something is next taken from it. Called now and then where the reference may work on the same
+    /// database.
+    pub async fn doubt(txn: &mut Txn) -> Result<(), Fault> {
+        txn.execute("UPDATE quotausages SET dirty = ? WHERE dirty = ? AND project_id <> ?", &[true.into(), false.into(), "".into()]).await?;
+        Ok(())
+    }
+
     fn account<'a>(&self, name: &str, project: &'a str) -> Option<Account<'a>> {
         let (position, kind) = kind(name)?;
         Some(Account { kind, project, default: self.limits.at(position) })
@@ -249,8 +288,12 @@ impl Quota for Quotas {
         if account.default < 0 && account.own_limit(op.txn).await? < 0 {
             return Ok(());
         }
-        if account.add(op.txn, count).await? {
+        // Most accounts have either much room or a small limit.
+        if account.default > MARGIN && account.add(op.txn, count, MARGIN).await? {
             return Ok(());
+        }
+        if !account.kind.tables.is_empty() && account.add(op.txn, count, 0).await? {
+            return account.compare(op.txn, count).await;
         }
         account.settle(op.txn, count).await
     }
