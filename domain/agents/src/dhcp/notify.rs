@@ -240,7 +240,7 @@ impl Behaviour for News {
 
     async fn load(&self, op: &mut Op<'_>, records: &mut [Record]) -> Result<(), Fault> {
         if self.of == Of::Networks && op.wants("availability_zones") {
-            zones(op, &self.scheduler.settings, records).await?;
+            zones(op, records).await?;
         }
         Ok(())
     }

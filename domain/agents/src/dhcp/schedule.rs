@@ -246,21 +246,17 @@ fn choose(choice: Choice, mut candidates: Vec<DhcpAgent>, hosting: &[DhcpAgent],
     candidates
 }
 
-/// The zones in which a network is served: those of the live agents that it is assigned to.
-pub async fn zones(op: &mut Op<'_>, settings: &Settings, records: &mut [Record]) -> Result<(), Fault> {
+/// The zones in which a network is served: those of the agents that it is assigned to, dead or alive.
+pub async fn zones(op: &mut Op<'_>, records: &mut [Record]) -> Result<(), Fault> {
     let ids = records.iter().map(|record| record.id().into()).collect();
     let condition = resource::Condition::one_of("networkdhcpagentbindings.network_id", ids);
-    let oldest = op.txn.now() - chrono::TimeDelta::seconds(settings.agent_down_time);
     let sql = format!(
         "SELECT DISTINCT networkdhcpagentbindings.network_id, agents.availability_zone FROM networkdhcpagentbindings \
-         JOIN agents ON agents.id = networkdhcpagentbindings.dhcp_agent_id WHERE agents.heartbeat_timestamp >= ? \
-         AND agents.admin_state_up = ? AND {} ORDER BY 2",
+         JOIN agents ON agents.id = networkdhcpagentbindings.dhcp_agent_id WHERE {} ORDER BY 2",
         condition.sql
     );
-    let mut args = vec![store::Value::Time(oldest), true.into()];
-    args.extend(condition.args);
     let mut zones: HashMap<String, Vec<Value>> = HashMap::new();
-    for row in op.txn.query(&sql, &args).await? {
+    for row in op.txn.query(&sql, &condition.args).await? {
         if let Some(zone) = row.opt_text(1) {
             zones.entry(row.text(0)).or_default().push(zone.into());
         }

@@ -294,6 +294,7 @@ impl Behaviour for Ports {
     async fn load(&self, op: &mut Op<'_>, records: &mut [Record]) -> Result<(), Fault> {
         load::networks(op, records).await?;
         records.iter_mut().for_each(compute::show);
+        load::as_the_reference_wrote(op, records).await?;
         if op.wants("dns_assignment") {
             for record in records {
                 let names = dns::assignment(record, &self.ml2.settings.dns_domain);

@@ -5,8 +5,13 @@ use std::collections::HashMap;
 use policy::Context;
 use resource::{Condition, Op, column_value};
 use schema::{Fault, Kind, Record};
+use serde_json::{Map, Value};
 
 use crate::subnet::{NETWORK_PROJECT, NETWORK_SHARED};
+
+const VIF_DETAILS: &str = "binding:vif_details";
+/// Of the details: driver by level.
+const BOUND_DRIVERS: &str = "bound_drivers";
 
 /// The name of the device that realises a port: `tap` and the first 11 characters of its id.
 pub fn device_name(port: &str) -> String {
@@ -50,6 +55,46 @@ pub async fn networks(op: &mut Op<'_>, records: &mut [Record]) -> Result<(), Fau
         let (project, shared) = (project.clone(), *shared);
         record.set(NETWORK_PROJECT, project);
         record.set(NETWORK_SHARED, shared);
+    }
+    Ok(())
+}
+
+/// What the reference leaves out of the rows that it writes, and shows: the kind of allocation when it is the usual one, and the drivers of a
+/// binding, which stand in the levels. Costs a statement only where there are such rows.
+pub async fn as_the_reference_wrote(op: &mut Op<'_>, records: &mut [Record]) -> Result<(), Fault> {
+    if op.wants("ip_allocation") {
+        for record in records.iter_mut().filter(|record| !record.has("ip_allocation")) {
+            record.set("ip_allocation", "immediate");
+        }
+    }
+    if !op.wants(VIF_DETAILS) {
+        return Ok(());
+    }
+    let incomplete = |record: &Record| {
+        let details = record.value(VIF_DETAILS).and_then(Value::as_object);
+        details.is_some_and(|details| !details.is_empty() && !details.contains_key(BOUND_DRIVERS))
+    };
+    let ids: Vec<store::Value> = records.iter().filter(|record| incomplete(record)).map(|record| record.id().into()).collect();
+    if ids.is_empty() {
+        return Ok(());
+    }
+    let condition = Condition::one_of("ml2_port_bindings.port_id", ids);
+    let sql = format!(
+        "SELECT levels.port_id, levels.level, levels.driver FROM ml2_port_bindings JOIN ml2_port_binding_levels levels \
+         ON levels.port_id = ml2_port_bindings.port_id AND levels.host = ml2_port_bindings.host \
+         WHERE ml2_port_bindings.status = 'ACTIVE' AND {}",
+        condition.sql
+    );
+    let mut drivers: HashMap<String, Map<String, Value>> = HashMap::new();
+    for row in op.txn.query(&sql, &condition.args).await? {
+        drivers.entry(row.text(0)).or_default().insert(row.int(1).to_string(), row.text(2).into());
+    }
+    for record in records {
+        let Some(drivers) = drivers.remove(record.id()) else { continue };
+        if let Some(Value::Object(mut details)) = record.value(VIF_DETAILS).cloned() {
+            details.insert(BOUND_DRIVERS.to_owned(), drivers.into());
+            record.set(VIF_DETAILS, Value::Object(details));
+        }
     }
     Ok(())
 }

@@ -47,6 +47,22 @@ fn asked(api: &Api, host: &str) -> Vec<NetworkInfo> {
     networks.unwrap_or_else(|error| panic!("the networks of {host}: {error}"))
 }
 
+/// A dead agent still has the network, until it is moved.
+#[test]
+fn zones_of_a_network_are_those_of_all_its_agents() {
+    let api = Api::start();
+    api.server().report(&dhcp_agent("net1"));
+    let network = api.create("network", json!({}));
+    subnet(&api, &network, "192.0.2.0/24");
+    assert_eq!(serving(&api, &network), ["net1"]);
+    api.server().wait(async {
+        let mut txn = api.server().store().write().await.expect("a transaction");
+        txn.execute("UPDATE agents SET heartbeat_timestamp = '2020-01-01 00:00:00'", &[]).await.expect("a row");
+        txn.commit().await.expect("a commit");
+    });
+    assert_eq!(api.read(&network)["availability_zones"], json!(["nova"]));
+}
+
 #[test]
 fn dhcp_manual_scheduling_errors() {
     let api = Api::with("[DEFAULT]\ndhcp_agents_per_network = 2");

@@ -42,6 +42,28 @@ pub fn dhcp_agent(host: &str) -> Agent {
     }
 }
 
+/// The reference writes neither the kind of allocation nor, into the details, the drivers; it shows both.
+#[test]
+fn what_the_reference_leaves_out_of_rows_is_shown() {
+    let api = Api::start();
+    api.server().report(&l2_agent("cmp1"));
+    let net = api.create("network", json!({}));
+    let port = api.create("port", json!({"network_id": net.id(), "binding:host_id": "cmp1"}));
+    api.server().wait(async {
+        let mut txn = api.server().store().write().await.expect("a transaction");
+        txn.execute("UPDATE ports SET ip_allocation = NULL", &[]).await.expect("a row");
+        txn.execute("UPDATE ml2_port_bindings SET vif_details = '{\"port_filter\": true}'", &[]).await.expect("a row");
+        txn.commit().await.expect("a commit");
+    });
+    let details = json!({"port_filter": true, "bound_drivers": {"0": "openvswitch"}});
+    for shown in [api.read(&port), api.list("ports").remove(0)] {
+        assert_eq!(shown.text("ip_allocation"), "immediate");
+        assert_eq!(shown["binding:vif_details"], details);
+    }
+    assert_eq!(api.list("ports?fields=ip_allocation")[0].text("ip_allocation"), "immediate");
+    assert_eq!(api.update(&port, json!({"name": "x"}))["binding:vif_details"], details);
+}
+
 #[test]
 fn port_binding_failed_heals() {
     let api = Api::start();
