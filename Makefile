@@ -47,6 +47,17 @@ bench: root tools-build ## Measure a release build: figures, not thresholds.
 	@$(CARGO) build --release --package neutrino --package bench
 	@exec target/release/bench --program target/release/neutrino $(ARGS)
 
+.PHONY: bench-reference
+bench-reference: tools-build ## The same beside the reference, on one MariaDB: a table of both with the ratios.
+	@tools/need python3 python3-venv mariadbd rabbitmq-server
+	@$(CARGO) build --release --package neutrino --package bench
+	@exec target/release/bench --program target/release/neutrino --reference --seconds 10 $(ARGS)
+
+.PHONY: both
+both: tools-build ## Ours and the reference on one database: 10,000 random requests to both, then both say the same.
+	@tools/need python3 python3-venv mariadbd rabbitmq-server
+	@$(CARGO) run --quiet --package shared-database -- $(ARGS)
+
 .PHONY: clean
 clean: ## Remove what was built; the state in ./var stays.
 	@$(CARGO) clean

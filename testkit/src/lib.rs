@@ -5,6 +5,7 @@
 //! - [`broker`]: virtual hosts on private servers of RabbitMQ;
 //! - [`certificates`]: an authority and a server's certificate;
 //! - [`database`]: empty databases on private servers of MariaDB and PostgreSQL;
+//! - [`reference`]: the server of Neutron, from PyPI;
 //! - [`lab::Lab`]: hosts made of namespaces with cables between them, and machines with DHCP clients.
 
 pub mod broker;
@@ -12,6 +13,7 @@ pub mod certificates;
 pub mod database;
 pub mod golden;
 pub mod lab;
+pub mod reference;
 mod wait;
 
 pub use wait::{eventually, until};

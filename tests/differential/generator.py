@@ -340,11 +340,9 @@ class Scenario:
         raw = self.r.choice(["", "{", "[]", "null", "5", "\"x\"", "{\"x\": 1}", "{\"%s\": null}" % path.rstrip("s"), "{\"%s\": []}" % path])
         self.step(self.r.choice(["POST", "POST", "PUT"]), path if self.maybe(0.7) else path + "/" + ABSENT, raw=raw)
 
-    def run(self, length):
-        self.step("POST", "networks", {"network": {"name": "one"}}, "member", save=self.new("net"))
-        self.step("POST", "subnets", {"subnet": {"network_id": "${net1}", "ip_version": 4, "cidr": "10.%d.0.0/24" % (self.seed % 200)}}, "member", save=self.new("sub"))
-        self.step("POST", "ports", {"port": {"network_id": "${net1}", "device_owner": "compute:nova", "binding:host_id": "cmp1"}}, "admin", save=self.new("port"))
-        ways = [
+    def ways(self):
+        """What is done, and how often."""
+        return [
             (self.a_network, 12), (self.a_subnet, 14), (lambda: self.create("port", "ports", "port", dict(self.port(), network_id=lambda: self.pick("net")), ["network_id"]), 16),
             (lambda: self.create("subnetpool", "subnetpools", "pool", self.pool(), ["name", "prefixes"]), 7), (lambda: self.create("address_scope", "address-scopes", "scope", self.scope(), ["name", "ip_version"]), 4),
             (lambda: self.create("segment", "segments", "seg", self.segment(), ["network_id", "network_type", "physical_network", "segmentation_id"], 0.2, self.r.choice(["admin"] * 6 + ["member"])), 5),
@@ -355,7 +353,12 @@ class Scenario:
             (lambda: self.update("address_scope", "address-scopes", "scope", {name: make for name, make in self.scope().items() if name != "ip_version"}), 2),
             (self.a_pool_change, 4), (self.a_binding, 12), (self.an_agent, 8), (self.a_quota, 5), (self.a_tag, 9), (self.a_list, 14), (self.a_look, 8), (self.a_removal, 9), (self.a_range, 5), (self.nonsense, 3),
         ]
-        acts, weights = zip(*ways)
+
+    def run(self, length):
+        self.step("POST", "networks", {"network": {"name": "one"}}, "member", save=self.new("net"))
+        self.step("POST", "subnets", {"subnet": {"network_id": "${net1}", "ip_version": 4, "cidr": "10.%d.0.0/24" % (self.seed % 200)}}, "member", save=self.new("sub"))
+        self.step("POST", "ports", {"port": {"network_id": "${net1}", "device_owner": "compute:nova", "binding:host_id": "cmp1"}}, "admin", save=self.new("port"))
+        acts, weights = zip(*self.ways())
         while len(self.steps) < length:
             self.r.choices(acts, weights)[0]()
         return self.steps[:length]

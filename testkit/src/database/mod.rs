@@ -119,6 +119,7 @@ pub struct Server {
     kind: Kind,
     place: Place,
     directory: tempfile::TempDir,
+    options: Vec<String>,
     running: Mutex<Option<Child>>,
 }
 
@@ -126,7 +127,7 @@ impl Server {
     /// # Panics
     /// When it is not installed or does not start.
     pub fn start(kind: Kind) -> Server {
-        Server::start_in(kind, Server::directory())
+        Server::start_at(kind, Server::directory(), &[])
     }
 
     /// One that takes connections over TCP by TLS only, by its name `localhost`.
@@ -142,17 +143,27 @@ impl Server {
             }
             std::fs::set_permissions(&certificates.key, std::fs::Permissions::from_mode(0o600)).expect("our own file");
         }
-        (Server::start_in(kind, directory), certificates)
+        (Server::start_at(kind, directory, &[]), certificates)
     }
 
     fn directory() -> tempfile::TempDir {
         tempfile::Builder::new().prefix("neutrino-test-").tempdir_in(memory()).expect("a directory")
     }
 
-    fn start_in(kind: Kind, directory: tempfile::TempDir) -> Server {
+    /// One with its files on a disk, and options of its own over those of tests: for measuring, where commits have to cost what they cost.
+    ///
+    /// # Panics
+    /// Like [`Server::start`].
+    pub fn start_in(kind: Kind, parent: &Path, options: &[&str]) -> Server {
+        let directory = tempfile::Builder::new().prefix("neutrino-test-").tempdir_in(parent).expect("a directory");
+        Server::start_at(kind, directory, options)
+    }
+
+    fn start_at(kind: Kind, directory: tempfile::TempDir, options: &[&str]) -> Server {
         let place = Place { port: free_port(), directory: directory.path().to_owned() };
         kind.create(&place);
-        let server = Server { kind, place, directory, running: Mutex::new(None) };
+        let options = options.iter().map(|option| (*option).to_owned()).collect();
+        let server = Server { kind, place, directory, options, running: Mutex::new(None) };
         server.restart();
         server
     }
@@ -160,7 +171,7 @@ impl Server {
     /// Starts it again, at the same address and with the same data, after [`Server::kill`].
     pub fn restart(&self) {
         let log = self.directory.path().join("log");
-        let start = || start(self.kind.server(&self.place)).spawn_logging(&log).expect("the server starts");
+        let start = || start(self.kind.server(&self.place)).args(&self.options).spawn_logging(&log).expect("the server starts");
         let mut child = start();
         until(SOON, || {
             // PostgreSQL refuses to start while processes of the one that was killed still end.
