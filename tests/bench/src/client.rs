@@ -9,9 +9,14 @@ use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpStream;
 
 pub struct Client {
-    stream: TcpStream,
+    address: String,
+    /// None after an answer that ended the connection.
+    stream: Option<TcpStream>,
     buffer: Vec<u8>,
 }
+
+/// An administrator, where identities come from headers.
+const IDENTITY: &str = "X-User-Id: bench\r\nX-Project-Id: admin\r\nX-Roles: admin,member,reader";
 
 pub struct Answer {
     pub status: u16,
@@ -27,33 +32,49 @@ impl Answer {
     }
 }
 
-/// Bytes of the head of an answer, its status, and the length of the body (None if it is chunked).
-fn head(bytes: &[u8]) -> anyhow::Result<Option<(usize, u16, Option<usize>)>> {
+/// The head of an answer.
+struct Head {
+    /// Bytes up to the body.
+    end: usize,
+    status: u16,
+    body: Length,
+    /// Whether the server ends the connection after it.
+    last: bool,
+}
+
+enum Length {
+    Bytes(usize),
+    Chunks,
+}
+
+fn head(bytes: &[u8]) -> anyhow::Result<Option<Head>> {
     let Some(end) = bytes.windows(4).position(|window| window == b"\r\n\r\n") else { return Ok(None) };
     let text = std::str::from_utf8(&bytes[..end])?;
     let mut lines = text.split("\r\n");
     let status = lines.next().and_then(|line| line.split(' ').nth(1)).context("no status")?.parse()?;
-    let mut length = Some(0);
+    let (mut body, mut last) = (Length::Bytes(0), false);
     for line in lines {
         let Some((name, value)) = line.split_once(':') else { continue };
         if name.eq_ignore_ascii_case("content-length") {
-            length = Some(value.trim().parse()?);
+            body = Length::Bytes(value.trim().parse()?);
         } else if name.eq_ignore_ascii_case("transfer-encoding") {
-            length = None;
+            body = Length::Chunks;
+        } else if name.eq_ignore_ascii_case("connection") {
+            last = value.trim().eq_ignore_ascii_case("close");
         }
     }
-    Ok(Some((end + 4, status, length)))
+    Ok(Some(Head { end: end + 4, status, body, last }))
 }
 
 impl Client {
     pub async fn connect(address: &str) -> anyhow::Result<Client> {
-        let stream = TcpStream::connect(address).await?;
-        stream.set_nodelay(true)?;
-        Ok(Client { stream, buffer: Vec::with_capacity(16384) })
+        let stream = Some(open(address).await?);
+        Ok(Client { address: address.to_owned(), stream, buffer: Vec::with_capacity(16384) })
     }
 
     async fn more(&mut self) -> anyhow::Result<()> {
-        if self.stream.read_buf(&mut self.buffer).await? == 0 {
+        let stream = self.stream.as_mut().context("the connection is closed")?;
+        if stream.read_buf(&mut self.buffer).await? == 0 {
             bail!("the server closed the connection");
         }
         Ok(())
@@ -79,20 +100,24 @@ impl Client {
 
     pub async fn send(&mut self, method: &str, path: &str, body: &str) -> anyhow::Result<Answer> {
         let request = format!(
-            "{method} {path} HTTP/1.1\r\nHost: bench\r\nContent-Type: application/json\r\nContent-Length: {}\r\n\r\n{body}",
+            "{method} {path} HTTP/1.1\r\nHost: bench\r\n{IDENTITY}\r\nContent-Type: application/json\r\nContent-Length: {}\r\n\r\n{body}",
             body.len()
         );
-        self.stream.write_all(request.as_bytes()).await?;
-        let (start, status, length) = loop {
+        if self.stream.is_none() {
+            self.stream = Some(open(&self.address).await?);
+        }
+        let stream = self.stream.as_mut().context("the connection is closed")?;
+        stream.write_all(request.as_bytes()).await?;
+        let Head { end, status, body, last } = loop {
             if let Some(head) = head(&self.buffer)? {
                 break head;
             }
             self.more().await?;
         };
-        self.take(start).await?;
-        let body = match length {
-            Some(length) => self.take(length).await?,
-            None => {
+        self.take(end).await?;
+        let body = match body {
+            Length::Bytes(length) => self.take(length).await?,
+            Length::Chunks => {
                 let mut body = Vec::new();
                 loop {
                     let size = usize::from_str_radix(self.line().await?.trim(), 16)?;
@@ -104,8 +129,18 @@ impl Client {
                 }
             }
         };
+        if last {
+            self.stream = None;
+            self.buffer.clear();
+        }
         Ok(Answer { status, body })
     }
+}
+
+async fn open(address: &str) -> anyhow::Result<TcpStream> {
+    let stream = TcpStream::connect(address).await?;
+    stream.set_nodelay(true)?;
+    Ok(stream)
 }
 
 /// What a load came to.
@@ -122,6 +157,11 @@ impl Load {
         self.times.get(index).copied().unwrap_or(f64::NAN) * 1000.0
     }
 
+    /// Answers a second.
+    pub fn rate(&self) -> f64 {
+        self.times.len() as f64 / self.seconds
+    }
+
     pub fn p50_ms(&self) -> f64 {
         self.at(0.5)
     }
@@ -129,7 +169,7 @@ impl Load {
 
 impl fmt::Display for Load {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let rate = self.times.len() as f64 / self.seconds;
+        let rate = self.rate();
         write!(f, "{rate:>8.0}/s   p50 {:.2} ms   p99 {:.2} ms", self.at(0.5), self.at(0.99))?;
         if self.failed > 0 {
             write!(f, "   {} FAILED", self.failed)?;

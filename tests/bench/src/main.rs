@@ -3,6 +3,7 @@
 //! The API is measured over loopback by keep-alive connections that send the next request when the last is answered, as
 //! the reference was. The server is a process of its own; memory is its resident set.
 
+mod beside;
 mod client;
 mod dhcp;
 mod server;
@@ -34,6 +35,9 @@ struct Args {
     /// Only the API.
     #[arg(long)]
     no_dhcp: bool,
+    /// Beside the reference, on one MariaDB.
+    #[arg(long)]
+    reference: bool,
 }
 
 fn row(what: &str, figures: &str) {
@@ -131,6 +135,9 @@ async fn api(args: &Args) -> anyhow::Result<()> {
 
 fn main() -> anyhow::Result<()> {
     let args = Args::parse();
+    if args.reference {
+        return beside::run(&args.program, args.seconds);
+    }
     println!("neutrino bench, SQLite, {} s a load", args.seconds);
     let runtime = || tokio::runtime::Builder::new_current_thread().enable_all().build();
     runtime()?.block_on(api(&args))?;

@@ -60,8 +60,18 @@ impl Process {
         std::fs::write(&file, text).with_context(|| file.display().to_string())?;
         let mut arguments: Vec<String> = subcommand.iter().map(|text| (*text).to_owned()).collect();
         arguments.extend(["--config-file".into(), file.display().to_string()]);
+        Process::run(&program, arguments, directory).await
+    }
+
+    /// Starts it with those arguments; what it logs goes to a directory, which is removed by [`Process::stop`].
+    pub async fn run(program: &Path, arguments: Vec<String>, directory: PathBuf) -> anyhow::Result<Process> {
+        let program = std::path::absolute(program)?;
         let (pid, address, started) = launch(&program, &arguments, &directory).await?;
         Ok(Process { program, arguments, directory, pid, address, started })
+    }
+
+    pub fn pid(&self) -> i32 {
+        self.pid.pid()
     }
 
     async fn end(&self) -> anyhow::Result<()> {
