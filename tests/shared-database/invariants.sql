@@ -12,8 +12,8 @@ SELECT i.port_id FROM ipallocations i JOIN subnets s ON s.id = i.subnet_id JOIN 
 SELECT CONCAT(network_id, ' ', mac_address) FROM ports GROUP BY network_id, mac_address HAVING COUNT(*) > 1;
 -- I3 no reservation is left
 SELECT CONCAT(r.project_id, ' ', d.resource, ' ', d.amount) FROM reservations r JOIN resourcedeltas d ON d.reservation_id = r.id;
--- I3 no recorded usage is negative
-SELECT CONCAT(project_id, ' ', resource, ' ', in_use) FROM quotausages WHERE in_use < 0 OR reserved < 0;
+-- I3 no recorded usage that is believed is negative
+SELECT CONCAT(project_id, ' ', resource, ' ', in_use) FROM quotausages WHERE dirty = 0 AND (in_use < 0 OR reserved < 0);
 -- I4 an allocated VLAN has its segment
 SELECT CONCAT(physical_network, ' ', vlan_id) FROM ml2_vlan_allocations a WHERE allocated = 1 AND NOT EXISTS (SELECT 1 FROM networksegments s WHERE s.network_type = 'vlan' AND s.physical_network = a.physical_network AND s.segmentation_id = a.vlan_id);
 -- I4 a VLAN is of one segment

@@ -183,7 +183,7 @@ class Client(generator.Scenario):
         if what < 0.4:
             self.step("POST", "address-groups", {"address_group": {"name": self.text(), "addresses": addresses()}}, save="ag")
         elif what < 0.7:
-            self.step("PUT", "address-groups/%s/%s" % (self.pick("ag"), self.r.choice(["add_addresses", "remove_addresses"])), {"address_group": {"addresses": addresses()}})
+            self.step("PUT", "address-groups/%s/%s" % (self.pick("ag"), self.r.choice(["add_addresses", "remove_addresses"])), {"addresses": addresses()})
         elif what < 0.8:
             self.step("PUT", "address-groups/" + self.pick("ag"), {"address_group": {"name": self.text()}})
         elif what < 0.9:
@@ -373,6 +373,9 @@ def lost(world):
                 continue
             parent, attribute = PARENTS.get(path, (None, None))
             if parent and item.get(attribute) not in there.get(parent, ()):
+                continue
+            # A rule goes with the group that it lets in.
+            if path == "security-group-rules" and item.get("remote_group_id") and item["remote_group_id"] not in there.get("security-groups", ()):
                 continue
             # A policy for all goes when the object is shared no longer, or deleted.
             if path in ("rbac-policies", "segments"):

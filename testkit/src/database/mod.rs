@@ -171,7 +171,8 @@ impl Server {
     /// Starts it again, at the same address and with the same data, after [`Server::kill`].
     pub fn restart(&self) {
         let log = self.directory.path().join("log");
-        let start = || start(self.kind.server(&self.place)).args(&self.options).spawn_logging(&log).expect("the server starts");
+        let start =
+            || start(self.kind.server(&self.place)).args(&self.options).spawn_logging(&log).expect("the server starts");
         let mut child = start();
         until(SOON, || {
             // PostgreSQL refuses to start while processes of the one that was killed still end.

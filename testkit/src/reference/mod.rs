@@ -49,14 +49,14 @@ impl Deployment {
         let made = Program::new(script).arg(RELEASE).run(LONG).expect("bash runs");
         assert!(made.success(), "the reference cannot be installed: {}", made.stderr);
         let environment = PathBuf::from(made.stdout.trim());
-        let directory = tempfile::Builder::new().prefix("neutrino-reference-").tempdir_in(memory()).expect("a directory");
+        let directory =
+            tempfile::Builder::new().prefix("neutrino-reference-").tempdir_in(memory()).expect("a directory");
         let deployment = Deployment { environment, directory };
         let home = deployment.path("").display().to_string();
         let home = home.trim_end_matches('/');
         std::fs::create_dir_all(deployment.path("lock")).expect("a directory");
-        let fill = |text: &str| {
-            text.replace("@HOME@", home).replace("@DATABASE@", database).replace("@TRANSPORT@", transport)
-        };
+        let fill =
+            |text: &str| text.replace("@HOME@", home).replace("@DATABASE@", database).replace("@TRANSPORT@", transport);
         for (name, text) in [
             ("neutron.conf", format!("{}{more}", include_str!("neutron.conf"))),
             ("ml2_conf.ini", include_str!("ml2_conf.ini").to_owned()),
@@ -92,7 +92,8 @@ impl Deployment {
     /// # Panics
     /// When it fails.
     pub fn manage(&self, arguments: &[&str]) -> String {
-        let done = self.program("neutron-db-manage").args(self.files()).args(arguments).run(LONG).expect("it is installed");
+        let done =
+            self.program("neutron-db-manage").args(self.files()).args(arguments).run(LONG).expect("it is installed");
         assert!(done.success(), "neutron-db-manage {}: {}{}", arguments.join(" "), done.stdout, done.stderr);
         done.stdout
     }
@@ -103,7 +104,13 @@ impl Deployment {
         let (processes, log) = (API_PROCESSES.to_string(), self.path("api.log"));
         let start = Instant::now();
         let uwsgi = self.program("uwsgi").arg("--http-socket").arg(format!("127.0.0.1:{port}")).arg("--wsgi-file");
-        let uwsgi = uwsgi.arg(self.path("wsgi.py")).args(["--processes", &processes, "--lazy-apps", "--enable-threads", "--master"]);
+        let uwsgi = uwsgi.arg(self.path("wsgi.py")).args([
+            "--processes",
+            &processes,
+            "--lazy-apps",
+            "--enable-threads",
+            "--master",
+        ]);
         let uwsgi = uwsgi.args(["--die-on-term", "--buffer-size", "65535", "--add-header", "Connection: close"]);
         let uwsgi = uwsgi.args(["--disable-logging", "--listen", "100", "--pyhome"]).arg(&self.environment);
         let api = Family(uwsgi.detach_logging(&log).expect("uwsgi is installed"));
@@ -144,7 +151,9 @@ impl Reference<'_> {
 
     /// What its programs logged.
     pub fn log(&self) -> String {
-        ["api.log", "rpc.log"].map(|name| std::fs::read_to_string(self.deployment.path(name)).unwrap_or_default()).concat()
+        ["api.log", "rpc.log"]
+            .map(|name| std::fs::read_to_string(self.deployment.path(name)).unwrap_or_default())
+            .concat()
     }
 }
 
@@ -154,7 +163,8 @@ struct Family(Process);
 
 impl Drop for Family {
     fn drop(&mut self) {
-        let all: Vec<Process> = family(self.0.pid()).into_iter().filter_map(|pid| Process::open(pid).ok().flatten()).collect();
+        let all: Vec<Process> =
+            family(self.0.pid()).into_iter().filter_map(|pid| Process::open(pid).ok().flatten()).collect();
         let _ = self.0.terminate(Duration::from_secs(5));
         for process in all {
             let _ = process.terminate(Duration::ZERO);

@@ -60,7 +60,8 @@ async fn measure(address: &str, cidr: &str, seconds: f64, figures: &mut Figures)
         anyhow::ensure!(done.failed == 0, "{} of the creates failed", done.failed);
         figures.creates.push((connections, done));
     }
-    let one = client.send("GET", &format!("/v2.0/ports?limit=1&fields=id&network_id={network}"), "").await?.expect(200)?;
+    let one =
+        client.send("GET", &format!("/v2.0/ports?limit=1&fields=id&network_id={network}"), "").await?.expect(200)?;
     let path = format!("/v2.0/ports/{}", one["ports"][0]["id"].as_str().context("there is a port")?);
     for connections in [1, 4, 16] {
         let done = load(address, "GET", &path, "", connections, time).await?;
@@ -89,7 +90,15 @@ async fn list(address: &str, network: &str, figures: &mut Figures) -> anyhow::Re
 }
 
 fn none() -> Figures {
-    Figures { start: 0.0, idle: (0.0, 0.0), creates: Vec::new(), reads: Vec::new(), list: 0.0, list_bytes: 0, after: (0.0, 0.0) }
+    Figures {
+        start: 0.0,
+        idle: (0.0, 0.0),
+        creates: Vec::new(),
+        reads: Vec::new(),
+        list: 0.0,
+        list_bytes: 0,
+        after: (0.0, 0.0),
+    }
 }
 
 async fn ours(program: &Path, deployment: &Deployment) -> anyhow::Result<Process> {
@@ -109,7 +118,9 @@ fn print(ours: &Figures, reference: &Figures) {
     println!("{:<44} {:>26} {:>26} {:>9}", "", "ours", "reference", "ratio");
     let seconds = |figures: &Figures| format!("{:.2} s", figures.start);
     line("start to first answer", &seconds(ours), &seconds(reference), reference.start / ours.start);
-    for (what, of) in [("POST /ports", (&ours.creates, &reference.creates)), ("GET one port", (&ours.reads, &reference.reads))] {
+    for (what, of) in
+        [("POST /ports", (&ours.creates, &reference.creates)), ("GET one port", (&ours.reads, &reference.reads))]
+    {
         for ((connections, one), (_, other)) in of.0.iter().zip(of.1) {
             let text = |load: &Load| format!("{:.0}/s, p50 {:.1} ms", load.rate(), load.p50_ms());
             let what = format!("{what}, {connections} connection{}", if *connections == 1 { "" } else { "s" });
@@ -120,7 +131,12 @@ fn print(ours: &Figures, reference: &Figures) {
     line(&format!("list of {PORTS} ports"), &text(ours), &text(reference), reference.list / ours.list);
     let text = |(rss, pss): (f64, f64)| format!("{rss:.0} MB (PSS {pss:.0})");
     line("RSS of all processes, idle", &text(ours.idle), &text(reference.idle), reference.idle.0 / ours.idle.0);
-    line("RSS of all processes, after the load", &text(ours.after), &text(reference.after), reference.after.0 / ours.after.0);
+    line(
+        "RSS of all processes, after the load",
+        &text(ours.after),
+        &text(reference.after),
+        reference.after.0 / ours.after.0,
+    );
 }
 
 /// Measures both and prints a table.

@@ -119,7 +119,8 @@ pub fn run(load: &Load) -> anyhow::Result<()> {
     let refused = deployment.path("refused");
     let mut driver = Program::new("python3").arg(room("load.py")).env("PYTHONDONTWRITEBYTECODE", "1");
     driver = driver.args(["--ours", &ours.base, "--reference", &reference.base(), "--refused"]).arg(&refused);
-    for (name, value) in [("operations", load.operations as u64), ("clients", load.clients as u64), ("seed", load.seed)] {
+    for (name, value) in [("operations", load.operations as u64), ("clients", load.clients as u64), ("seed", load.seed)]
+    {
         driver = driver.arg(format!("--{name}={value}"));
     }
     if let Some(journal) = &load.journal {
@@ -163,7 +164,9 @@ fn traces(database: &Database, refused: &str) -> Vec<String> {
     let mut found = Vec::new();
     for some in marks.chunks(500) {
         let list = some.join(", ");
-        let sql = format!("SELECT CONCAT(resource_type, ' ', description) FROM standardattributes WHERE description IN ({list})");
+        let sql = format!(
+            "SELECT CONCAT(resource_type, ' ', description) FROM standardattributes WHERE description IN ({list})"
+        );
         found.extend(database.run(&sql).lines().map(|row| format!("I8 a refused request left nothing: {row}")));
     }
     found

@@ -76,7 +76,9 @@ impl Account<'_> {
 
     /// Compares an account that was just added to, and is locked by that, with the rows that there are.
     async fn compare(&self, txn: &mut Txn, count: i64) -> Result<(), Fault> {
-        let some = |table: &&str| format!("(SELECT COUNT(*) FROM (SELECT 1 FROM {table} WHERE project_id = ? LIMIT {MARGIN}) some)");
+        let some = |table: &&str| {
+            format!("(SELECT COUNT(*) FROM (SELECT 1 FROM {table} WHERE project_id = ? LIMIT {MARGIN}) some)")
+        };
         let rows: Vec<String> = self.kind.tables.iter().map(some).collect();
         let usage = "(SELECT in_use FROM quotausages WHERE project_id = ? AND resource = ?)";
         let sql = format!("SELECT {OWN_LIMIT}, {usage}, {RESERVED}, {}", rows.join(" + "));
@@ -255,7 +257,11 @@ impl Quotas {
     /// Has every account counted anew when something is next taken from it. Called now and then where the reference may work on the same
     /// database.
     pub async fn doubt(txn: &mut Txn) -> Result<(), Fault> {
-        txn.execute("UPDATE quotausages SET dirty = ? WHERE dirty = ? AND project_id <> ?", &[true.into(), false.into(), "".into()]).await?;
+        txn.execute(
+            "UPDATE quotausages SET dirty = ? WHERE dirty = ? AND project_id <> ?",
+            &[true.into(), false.into(), "".into()],
+        )
+        .await?;
         Ok(())
     }
 

@@ -74,7 +74,8 @@ pub async fn as_the_reference_wrote(op: &mut Op<'_>, records: &mut [Record]) -> 
         let details = record.value(VIF_DETAILS).and_then(Value::as_object);
         details.is_some_and(|details| !details.is_empty() && !details.contains_key(BOUND_DRIVERS))
     };
-    let ids: Vec<store::Value> = records.iter().filter(|record| incomplete(record)).map(|record| record.id().into()).collect();
+    let ids: Vec<store::Value> =
+        records.iter().filter(|record| incomplete(record)).map(|record| record.id().into()).collect();
     if ids.is_empty() {
         return Ok(());
     }
