@@ -39,6 +39,9 @@ def normal(path, value, key=None):
             for name in ("name", "project_id", "updated_at"):
                 if value.get(name, "") is None:
                     value.pop(name)
+        if path == "address-groups":
+            # The old name of the project: now and then left out by the reference, where a group is shown alone.
+            value.pop("tenant_id", None)
         if path.startswith("security-group"):
             # Null in lists of the reference.
             value.pop("belongs_to_default_sg", None)
