@@ -101,7 +101,7 @@ async fn what_comes_while_a_batch_is_sent_is_the_next_batch() {
 }
 
 #[tokio::test]
-async fn a_nova_that_cannot_is_asked_again() {
+async fn nova_api_unavailable_for_a_while_is_asked_again() {
     let keystone = FakeKeystone::start().await.unwrap();
     let answers = vec![Reply::new(503, json!({})), Reply::new(500, json!({})), taken(&[])];
     let nova = FakeNova::start(&keystone, answers).await;
@@ -114,7 +114,7 @@ async fn a_nova_that_cannot_is_asked_again() {
 }
 
 #[tokio::test]
-async fn of_a_batch_only_what_failed_at_nova_is_sent_again() {
+async fn nova_api_unavailable_for_some_events_is_sent_those_again() {
     let keystone = FakeKeystone::start().await.unwrap();
     let word = |port: &str, code: i64, status: &str| json!({"name": "network-vif-plugged", "tag": port, "code": code, "status": status});
     let mixed = Reply::new(
@@ -161,7 +161,7 @@ async fn an_ended_token_is_made_anew() {
 }
 
 #[tokio::test]
-async fn events_wait_for_an_endpoint_and_for_keystone() {
+async fn nova_api_unavailable_in_the_catalog_is_found_when_it_comes() {
     let mut keystone = FakeKeystone::start().await.unwrap();
     let way = Nova::start(settings(&keystone)).unwrap();
     way.queue(event("network-vif-plugged", "a"));

@@ -3,7 +3,7 @@
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-use identity::testing::{FakeKeystone, Peer, Reply};
+use identity::testing::{Asked, FakeKeystone, Peer, Reply};
 use rpc::l2::{Device, L2Plugin};
 use serde_json::json;
 
@@ -16,30 +16,36 @@ struct Lab {
     /// Names of events with the port's name, in the order in which Nova took them.
     heard: Arc<Mutex<Vec<String>>>,
     network: String,
-    _keystone: FakeKeystone,
+    keystone: FakeKeystone,
     _nova: Peer,
+}
+
+/// Takes all events.
+fn ears(heard: Arc<Mutex<Vec<String>>>) -> impl Fn(&Asked) -> Reply + Send + Sync + 'static {
+    move |asked| {
+        let mut events = asked.body["events"].clone();
+        for event in events.as_array_mut().unwrap() {
+            assert_eq!(event["server_uuid"], SERVER);
+            let status = event["status"].as_str().map(|status| format!(" {status}")).unwrap_or_default();
+            heard.lock().unwrap().push(format!("{}{status}", event["name"].as_str().unwrap()));
+            event["code"] = json!(200);
+        }
+        Reply::new(200, json!({ "events": events }))
+    }
+}
+
+fn catalog(url: &str) -> serde_json::Value {
+    json!([{"type": "compute", "name": "nova", "endpoints": [
+        {"interface": "public", "region_id": "One", "region": "One", "url": url},
+    ]}])
 }
 
 impl Lab {
     async fn start() -> Lab {
         let keystone = FakeKeystone::start().await.unwrap();
         let heard: Arc<Mutex<Vec<String>>> = Arc::default();
-        let hears = heard.clone();
-        let nova = Peer::start(move |asked| {
-            let mut events = asked.body["events"].clone();
-            for event in events.as_array_mut().unwrap() {
-                assert_eq!(event["server_uuid"], SERVER);
-                let status = event["status"].as_str().map(|status| format!(" {status}")).unwrap_or_default();
-                hears.lock().unwrap().push(format!("{}{status}", event["name"].as_str().unwrap()));
-                event["code"] = json!(200);
-            }
-            Reply::new(200, json!({ "events": events }))
-        })
-        .await
-        .unwrap();
-        keystone.known().catalog = json!([{"type": "compute", "name": "nova", "endpoints": [
-            {"interface": "public", "region_id": "One", "region": "One", "url": nova.url()},
-        ]}]);
+        let nova = Peer::start(ears(heard.clone())).await.unwrap();
+        keystone.known().catalog = catalog(&nova.url());
         let server = TestServer::start(&format!(
             "[DEFAULT]\nsend_events_interval = 1\n[ml2]\ntenant_network_types = vxlan\nmechanism_drivers = openvswitch\n\
              [ml2_type_vxlan]\nvni_ranges = 1:100\n[nova]\nauth_url = {}\nauth_type = password\nusername = neutron\n\
@@ -53,7 +59,7 @@ impl Lab {
             server.agent("Open vSwitch agent", "neutron-openvswitch-agent", host, configurations).await;
         }
         let network = server.admin().make("network", json!({})).await["id"].as_str().unwrap().to_owned();
-        Lab { server, heard, network, _keystone: keystone, _nova: nova }
+        Lab { server, heard, network, keystone, _nova: nova }
     }
 
     async fn port(&self) -> String {
@@ -94,6 +100,35 @@ async fn nova_hears_of_the_life_of_a_port() {
     lab.hears(&three).await;
     lab.server.admin().delete(&format!("/ports/{port}")).await.expect(204);
     lab.hears(&[&three[..], &["network-vif-deleted"]].concat()).await;
+}
+
+#[tokio::test]
+async fn nova_api_unavailable_does_not_hold_up_ports() {
+    let lab = Lab::start().await;
+    let logins = async |count: usize| {
+        let there = async {
+            while lab.keystone.known().logins.len() < count {
+                tokio::time::sleep(Duration::from_millis(10)).await;
+            }
+        };
+        tokio::time::timeout(Duration::from_secs(20), there).await.expect("another session");
+    };
+    // Nobody listens there yet.
+    let place = std::net::TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().to_string();
+    lab.keystone.known().catalog = json!([]);
+    let port = lab.port().await;
+    lab.report(&port, "one", true).await;
+    logins(1).await;
+    lab.keystone.known().catalog = catalog(&format!("http://{place}"));
+    let admin = lab.server.admin();
+    admin.put(&format!("/ports/{port}"), json!({"port": {"name": "new"}})).await.expect(200);
+    // The session is made anew, since it knew no endpoint.
+    logins(2).await;
+    lab.report(&port, "one", false).await;
+    let status = admin.get(&format!("/ports/{port}")).await.expect(200);
+    assert_eq!(status["port"]["status"], "DOWN", "{status}");
+    let _nova = Peer::at(&place, ears(lab.heard.clone())).await.unwrap();
+    lab.hears(&["network-vif-plugged completed", "network-changed", "network-vif-unplugged completed"]).await;
 }
 
 #[tokio::test]

@@ -51,15 +51,20 @@ impl Answer {
 }
 
 impl TestServer {
-    /// With this text as its configuration file.
-    pub async fn start(options: &str) -> TestServer {
+    /// What this text as a configuration file comes to.
+    pub fn setup(options: &str) -> Setup {
         let config = config::Loader::new()
             .declare(OPTIONS)
             .text("who asks", "[DEFAULT]\nauth_strategy = noauth\n")
             .text("neutron.conf", options)
             .load()
             .unwrap();
-        let setup = Setup::read(&config).unwrap();
+        Setup::read(&config).unwrap()
+    }
+
+    /// With this text as its configuration file.
+    pub async fn start(options: &str) -> TestServer {
+        let setup = Self::setup(options);
         let database = tokio::task::spawn_blocking(fresh_chosen).await.unwrap();
         let url = database.as_ref().map_or_else(|| "sqlite://".to_owned(), Database::url);
         let store = Store::open(store::Options::new(url)).await.unwrap();

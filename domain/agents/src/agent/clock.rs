@@ -103,7 +103,7 @@ mod tests {
     }
 
     #[test]
-    fn a_report_that_waited_is_no_sign_of_life() {
+    fn rpc_agent_clock_and_time_of_reports_that_waited() {
         let agent = Agent::of_server_that_started(-1000);
         assert_eq!(agent.reports(true, 0, 0), Verdict::Fresh);
         assert_eq!(agent.reports(false, 30, 31), Verdict::Fresh);
@@ -116,7 +116,7 @@ mod tests {
     }
 
     #[test]
-    fn a_clock_that_is_wrong_makes_nobody_dead() {
+    fn rpc_agent_clock_and_time_of_a_clock_that_is_wrong() {
         let agent = Agent::of_server_that_started(-1000);
         assert_eq!(agent.reports(true, -600, 0), Verdict::Skewed(TimeDelta::seconds(600)));
         assert_eq!(agent.reports(false, -570, 30), Verdict::Fresh);
@@ -128,7 +128,7 @@ mod tests {
     }
 
     #[test]
-    fn a_server_that_starts_hears_of_now() {
+    fn rpc_agent_clock_and_time_of_before_the_server() {
         let agent = Agent::of_server_that_started(0);
         assert_eq!(agent.reports(false, -40, 1), Verdict::Late);
         assert_eq!(agent.reports(false, -10, 1), Verdict::Late);
