@@ -227,6 +227,7 @@ async fn doubt(store: Store) {
 pub async fn serve_rpc(wired: &Wired, bus: &Bus, host: &str) -> anyhow::Result<Vec<RpcListener>> {
     let plugin = Dispatcher::new()
         .with(Arc::new(dhcp::DhcpPluginEndpoint(wired.dhcp.clone())))
+        .with(Arc::new(dhcp::MetadataPluginEndpoint(wired.dhcp.clone())))
         .with(Arc::new(l2::L2PluginEndpoint(wired.l2.clone())))
         .with(Arc::new(resources::ResourcesPluginEndpoint(wired.objects.clone())))
         .with(Arc::new(security_groups::SecurityGroupPluginEndpoint(wired.filters.clone())));

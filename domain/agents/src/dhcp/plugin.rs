@@ -7,7 +7,7 @@ use network::port::provisioning;
 use policy::Context;
 use resource::{Condition, Op, Query, System, is_last_attempt};
 use rpc::api::{Encoded, Nothing};
-use rpc::dhcp::{DhcpPlugin, MORE, NetworkInfo, PortBody};
+use rpc::dhcp::{DhcpPlugin, MORE, MetadataPlugin, NetworkInfo, PortBody};
 use rpc::view::{NetworkView, PortView};
 use schema::{Fault, Record, Value};
 use serde_json::{Map, json};
@@ -400,6 +400,19 @@ impl DhcpPlugin for Plugin {
         _fields: Option<Vec<String>>,
     ) -> Result<Encoded<Vec<NetworkView>>, RemoteFault> {
         let list = list(&self.system, "network", filters.unwrap_or_default()).await.map_err(|fault| remote(&fault))?;
+        Ok(Encoded::json(Value::Array(list)))
+    }
+}
+
+/// DHCP agents ask it as well, for ports of metadata services on their networks.
+#[async_trait]
+impl MetadataPlugin for Plugin {
+    async fn get_ports(
+        &self,
+        _context: &messaging::Context,
+        filters: Map<String, Value>,
+    ) -> Result<Encoded<Vec<PortView>>, RemoteFault> {
+        let list = list(&self.system, "port", filters).await.map_err(|fault| remote(&fault))?;
         Ok(Encoded::json(Value::Array(list)))
     }
 }

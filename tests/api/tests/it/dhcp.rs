@@ -1,7 +1,7 @@
 //! Which DHCP agents serve which networks.
 
 use api::{Agent, Answer, Api, Object, together};
-use rpc::dhcp::{DhcpClient, NetworkInfo, PortBody, PortRequest};
+use rpc::dhcp::{DhcpClient, MetadataClient, NetworkInfo, PortBody, PortRequest};
 use rpc::view::FixedIpRequest;
 use serde_json::{Value, json};
 
@@ -259,4 +259,26 @@ fn segment_dhcp_after_mapping_keeps_the_last_automatic_subnet() {
     api.delete(&automatic).fault(409, "SubnetInUse");
     api.delete(&port).expect(204);
     api.delete(&automatic).expect(204);
+}
+
+/// DHCP agents of the reference ask so for a metadata port on each network that they serve.
+#[test]
+fn ports_are_found_for_metadata_by_filters() {
+    let api = Api::start();
+    let server = api.server();
+    let net = api.create("network", json!({}));
+    let port = api.create(
+        "port",
+        json!({"network_id": net.id(), "device_owner": "network:distributed", "device_id": "ovnmeta-1"}),
+    );
+    api.create("port", json!({"network_id": net.id(), "device_owner": "network:distributed", "device_id": "other"}));
+    let client = MetadataClient::new(server.bus());
+    let ask = |device: &str| {
+        let filters = json!({"device_owner": ["network:distributed"], "device_id": [device]});
+        let Value::Object(filters) = filters else { panic!("an object") };
+        let found = server.wait(client.get_ports(&messaging::Context::admin(), filters)).expect("an answer");
+        found.into_iter().map(|port| port.id).collect::<Vec<String>>()
+    };
+    assert_eq!(ask("ovnmeta-1"), [port.id()]);
+    assert!(ask("ovnmeta-2").is_empty());
 }
