@@ -166,7 +166,7 @@ impl Agent {
     /// Removes everything from the host; whether there was anything.
     async fn take_down(self: &Arc<Self>, id: &Id) -> Result<bool, WorkError> {
         self.pace.forget(id);
-        self.unwatch(id);
+        self.unwatch(id, None);
         let (agent, network) = (Arc::clone(self), id.clone());
         let had = tokio::task::spawn_blocking(move || -> Result<bool, HostError> {
             let observed = agent.host.observe(&network, None)?;
@@ -298,6 +298,10 @@ impl Agent {
             _ => {}
         }
         tracing::debug!(network.id = %target.id, ?op, "Step");
+        // The end that is on purpose is nothing to look after.
+        if let Op::StopDnsmasq { pid } = op {
+            self.unwatch(target.id, Some(*pid));
+        }
         self.host.apply(target, op)?;
         if *op == Op::StartDnsmasq {
             tracing::info!(network.id = %target.id, "Started dnsmasq");
@@ -337,8 +341,12 @@ impl Agent {
         }
     }
 
-    fn unwatch(&self, network: &Id) {
-        if let Some((_, task)) = self.watched.lock().unwrap_or_else(PoisonError::into_inner).remove(network) {
+    /// Forgets a network's dnsmasq, or only the one with that id.
+    fn unwatch(&self, network: &Id, only: Option<i32>) {
+        let mut watched = self.watched.lock().unwrap_or_else(PoisonError::into_inner);
+        if watched.get(network).is_some_and(|(pid, _)| only.is_none_or(|only| only == *pid))
+            && let Some((_, task)) = watched.remove(network)
+        {
             task.abort();
         }
     }

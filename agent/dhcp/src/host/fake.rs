@@ -26,11 +26,17 @@ struct State {
     fail: HashMap<Id, u32>,
     ended: HashMap<i32, Arc<Notify>>,
     reliefs: Vec<(Id, bool)>,
+    at_stop: Option<Box<dyn Fn() + Send>>,
 }
 
 impl FakeHost {
     fn state(&self) -> MutexGuard<'_, State> {
         self.state.lock().unwrap()
+    }
+
+    /// Does that before a dnsmasq is stopped.
+    pub fn at_stop(&self, look: impl Fn() + Send + 'static) {
+        self.state().at_stop = Some(Box::new(look));
     }
 
     /// The next `times` steps for the network fail.
@@ -176,6 +182,12 @@ impl Host for FakeHost {
         let pid = 1000 + state.next_pid;
         if *op == Op::StartDnsmasq {
             state.ended.insert(pid, Arc::default());
+        }
+        if let Op::StopDnsmasq { pid } = op {
+            state.at_stop.iter().for_each(|look| look());
+            if let Some(ended) = state.ended.remove(pid) {
+                ended.notify_one();
+            }
         }
         step(state.nets.entry(target.id.clone()).or_default(), target.desired, op, pid);
         state.done.push((target.id.clone(), op.clone()));

@@ -1,5 +1,6 @@
 //! Failures: of the server, of the host, of dnsmasq, of the agent itself.
 
+use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use serde_json::json;
@@ -73,6 +74,21 @@ async fn dnsmasq_that_dies_is_started_again() {
     site.host.until("it runs again", |host| host.of(&network).dnsmasq.is_some()).await;
     assert_eq!(site.host.count(|op| *op == Op::StartDnsmasq), 2);
     // And watched again.
+    site.host.kill(&network);
+    site.host.until("it runs again", |host| host.of(&network).dnsmasq.is_some()).await;
+}
+
+#[tokio::test]
+async fn dnsmasq_that_is_restarted_did_not_die() {
+    let (site, network, _) = one_network().await;
+    let (watched, seen) = (Arc::new(Mutex::new(Vec::new())), Arc::clone(&site.agent));
+    let looks = Arc::clone(&watched);
+    site.host.at_stop(move || looks.lock().unwrap().push(seen.watched.lock().unwrap().len()));
+    let subnet = site.server.subnet(&network, "198.51.100.0/24", json!({}));
+    site.server.tell_subnet(&network, &subnet).await;
+    site.host.until("the restart", |host| host.count(|op| *op == Op::StartDnsmasq) == 2).await;
+    assert_eq!(*watched.lock().unwrap(), [0], "nobody waits for an end that is on purpose");
+    // The new one is watched.
     site.host.kill(&network);
     site.host.until("it runs again", |host| host.of(&network).dnsmasq.is_some()).await;
 }
