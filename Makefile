@@ -34,8 +34,17 @@ demo-vm: root tools-build ## The same with a real guest: a Debian kernel under Q
 
 .PHONY: test
 test: root tools-build ## Run all tests; the last line is `N passed, N failed, N skipped`.
-	@tools/need dnsmasq ip udhcpc dhclient ping tcpdump linux.uml python3 python3-venv mariadbd postgresql-15 rabbitmq-server openssl
+	@tools/need dnsmasq ip udhcpc dhclient ping tcpdump linux.uml python3 python3-venv mariadbd postgresql-15 rabbitmq-server openssl \
+	  ovs-vswitchd dhcp_release iptables ipset conntrack
 	@CARGO="$(CARGO)" tools/test $(ARGS)
+
+.PHONY: interop
+interop: root tools-build ## Their agents with our server, our agents with theirs (neutron 29 and 25 from PyPI).
+	@tools/need dnsmasq ip udhcpc ping python3 python3-venv mariadbd rabbitmq-server ovs-vswitchd dhcp_release iptables ipset conntrack
+	@$(BUILD)
+	@export NEUTRINO=$(CURDIR)/$(NEUTRINO); failed=0; \
+	  for scenario in "their-agents ovs" "their-agents linuxbridge" "our-agents 29" "our-agents 25"; do \
+	    tests/reference/$$scenario || failed=1; done; exit $$failed
 
 .PHONY: lint
 lint: tools-build ## Formatting, clippy, and which package may know which.
