@@ -37,7 +37,7 @@ class Failed(Exception):
     """Something does not hold."""
 
 
-def check(what, wanted, limit=90, pause=0.2):
+def check(what, wanted, limit=180, pause=0.2):
     """Waits until it holds; what it gives is returned."""
     global checks
     began = time.monotonic()
