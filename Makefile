@@ -43,7 +43,7 @@ interop: root tools-build ## Their agents with our server, our agents with their
 	@tools/need dnsmasq ip udhcpc ping python3 python3-venv mariadbd rabbitmq-server ovs-vswitchd dhcp_release iptables ipset conntrack
 	@$(BUILD)
 	@export NEUTRINO=$(CURDIR)/$(NEUTRINO); failed=0; \
-	  for scenario in "their-agents ovs" "their-agents linuxbridge" "our-agents 29" "our-agents 25"; do \
+	  for scenario in "their-agents ovs" "their-agents linuxbridge" "our-agents 29"; do \
 	    tests/reference/$$scenario || failed=1; done; exit $$failed
 
 .PHONY: lint

@@ -234,7 +234,7 @@ ENTRY = re.compile(r"^(\d{4}-\d\d-\d\d \d\d:\d\d:\d\d\.\d{3}) \d+ ([A-Z]+) (\S+)
 AWAY = re.compile(
     r"MessagingTimeout|Timed out waiting for a reply|AMQP server on \S+ is unreachable|Connection (failed|refused|reset)|ECONNREFUSED"
     r"|Errno 104|Errno 111|Server unexpectedly closed connection|connection to the broker|Broken pipe|Connection to \S+ (was )?lost"
-    r"|MessageDeliveryFailure|RPC timeout|Waiting \d+ seconds before next attempt|Socket closed|missed heartbeats|Timeout in RPC method"
+    r"|MessageDeliveryFailure|RPC timeout|Waiting \d+ seconds before next attempt|Socket closed|missed heartbeats|Timeout in RPC method|due to a missing queue"
 )
 
 
