@@ -106,7 +106,13 @@ class Client(generator.Scenario):
         server = world.servers[name]
         headers = identity or server.headers(role)
         start = time.monotonic()
-        status, _, answer = request(server.base, method, "/v2.0/" + path, data, headers)
+        try:
+            status, _, answer = request(server.base, method, "/v2.0/" + path, data, headers)
+        except OSError:
+            # A worker of the reference now and then waits for itself; it is counted. Ours answers.
+            if name == "ours":
+                raise
+            status, answer, mark = 504, "gave no answer", None
         took = time.monotonic() - start
         kind = path.split("?")[0].split("/")[0]
         with world.lock:
