@@ -195,7 +195,7 @@ fn tokens_of_a_real_keystone_open_the_api() {
     assert_eq!(with(&tokens["red-reader"]).post("networks", json!({"network": {}})).status, 403);
     let seen = with(&tokens["red-reader"]).get("networks?fields=name");
     assert_eq!(seen.json()["networks"], json!([{"name": "red"}]));
-    let all = with(&admin).get("networks?fields=name&sort_key=name");
+    let all = with(&admin).get("networks?fields=name&sort_key=name&sort_dir=asc");
     assert_eq!(all.json()["networks"], json!([{"name": "blue"}, {"name": "red"}]));
     // Headers say nothing here.
     let forged = with(&tokens["red-member"]).header("X-Roles", "admin").get("agents");
