@@ -58,9 +58,11 @@ def normal(path, value, key=None):
 
 
 def only_administrators(path, value):
-    """Provider attributes of networks with several segments are for administrators by the policy of both; lists of the reference show them
-    to others when the first network of the page has one segment."""
-    return {name: item for name, item in value.items() if name != "segments"} if path == "networks" else value
+    """Provider attributes are for administrators by the policy of both. Lists of the reference hide from others what the first network of the page
+    has of them: those of several segments when it has several, those of one segment when it has one, and show the rest."""
+    if path != "networks":
+        return value
+    return {name: item for name, item in value.items() if name != "segments" and not name.startswith("provider:")}
 
 
 def by_id(body):
