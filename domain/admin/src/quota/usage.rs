@@ -77,7 +77,7 @@ impl Account<'_> {
     /// Compares an account that was just added to, and is locked by that, with the rows that there are.
     async fn compare(&self, txn: &mut Txn, count: i64) -> Result<(), Fault> {
         let some = |table: &&str| {
-            format!("(SELECT COUNT(*) FROM (SELECT 1 FROM {table} WHERE project_id = ? LIMIT {MARGIN}) some)")
+            format!("(SELECT COUNT(*) FROM (SELECT 1 FROM {table} WHERE project_id = ? LIMIT {MARGIN}) AS found)")
         };
         let rows: Vec<String> = self.kind.tables.iter().map(some).collect();
         let usage = "(SELECT in_use FROM quotausages WHERE project_id = ? AND resource = ?)";
