@@ -316,12 +316,9 @@ class Absences:
 
 
 def environment(version):
-    """The virtual environment with a release of neutron; made by `tests/reference/environment`."""
-    major = version.split(".")[0]
-    place = os.environ.get(f"REFERENCE_{major}")
-    if place:
-        return place
-    return run(os.path.join(os.path.dirname(os.path.abspath(__file__)), "environment"), major, timeout=1800).strip().splitlines()[-1]
+    """The virtual environment with a release of neutron; made by `tools/reference-venv`, unless REFERENCE_<major> names one."""
+    here = os.path.dirname(os.path.abspath(__file__))
+    return run(os.path.join(here, "../../tools/reference-venv"), version, timeout=1800).strip().splitlines()[-1]
 
 
 def main(title, scenario, versions):
