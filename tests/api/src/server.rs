@@ -115,6 +115,11 @@ impl Server {
         self.bus.sent()
     }
 
+    /// What the server is composed of.
+    pub fn wired(&self) -> &server::wiring::Wired {
+        &self.running.as_ref().expect("it runs until it is dropped").wired
+    }
+
     pub fn store(&self) -> &Store {
         &self.store
     }

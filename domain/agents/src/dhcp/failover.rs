@@ -10,7 +10,7 @@ use super::{DhcpAgent, News};
 use crate::Turns;
 use crate::settings::Settings;
 
-/// Moves networks from dead DHCP agents to live ones.
+/// Moves networks from dead DHCP agents to live ones, and reminds agents of what they may not have heard.
 ///
 /// An agent is given up after twice `agent_down_time`; one that started lately gets two seconds more for each of its networks. When this
 /// server was itself held up (suspended, or its clock jumped), the agents get a whole period to report first.
@@ -35,6 +35,13 @@ impl Failover {
 
     /// Runs until it is dropped; looks when it is this process's turn.
     pub async fn run(self, turns: Arc<Turns>) {
+        // News of an earlier life of this server may be lost.
+        if let Err(fault) = self.news.remind(&self.system).await {
+            tracing::error!(
+                error = &fault as &dyn std::error::Error,
+                "DHCP agents could not be reminded of ports that wait"
+            );
+        }
         let settings = self.news.scheduler.settings.clone();
         if !settings.allow_automatic_dhcp_failover {
             return;
@@ -55,7 +62,11 @@ impl Failover {
                 continue;
             }
             let outcome = match turns.is_mine().await {
-                Ok(true) => self.pass().await,
+                // The second is for servers that died and do not come back.
+                Ok(true) => match self.pass().await {
+                    Ok(()) => self.news.remind(&self.system).await,
+                    error => error,
+                },
                 Ok(false) => Ok(()),
                 Err(error) => Err(error.into()),
             };

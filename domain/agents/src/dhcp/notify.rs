@@ -1,8 +1,10 @@
+use std::collections::HashMap;
 use std::sync::Arc;
 
 use async_trait::async_trait;
 use network::port::{ADMIN_STATE_UP, DEVICE_OWNER, FIXED_IPS, provisioning};
-use resource::{Behaviour, Given, Op};
+use policy::Context;
+use resource::{Behaviour, Condition, Given, Op, System};
 use rpc::dhcp::{
     DhcpNotifier, NetworkEvent, NetworkGone, NetworkHint, PortEvent, PortGone, SubnetEvent, SubnetGone, priority,
 };
@@ -43,6 +45,9 @@ const SERVED: [&str; 6] = ["fixed_ips", "mac_address", "extra_dhcp_opts", "dns_n
 
 /// Attributes of a network that its agents act on.
 const NETWORK_SERVED: [&str; 2] = ["admin_state_up", "mtu"];
+
+/// Ports that agents are reminded of at once, the newest first.
+const MOST_REMINDED: usize = 500;
 
 macro_rules! after_commit {
     ($self:ident, $op:ident, $host:expr, $method:ident, $payload:expr) => {{
@@ -264,8 +269,7 @@ impl News {
         if segments.is_empty() {
             return Ok(());
         }
-        let condition =
-            resource::Condition::one_of("segment_id", segments.iter().map(|id| id.as_str().into()).collect());
+        let condition = Condition::one_of("segment_id", segments.iter().map(|id| id.as_str().into()).collect());
         let sql =
             format!("SELECT DISTINCT network_id FROM subnets WHERE enable_dhcp = ? AND {} ORDER BY 1", condition.sql);
         let mut args = vec![true.into()];
@@ -274,6 +278,37 @@ impl News {
             self.hosting(op, &row.text(0), Schedule::Yes).await?;
         }
         Ok(())
+    }
+
+    /// Tells living agents once more of the ports that wait for them: a server that dies after a commit takes its news along, and nobody
+    /// else would ever name the port to its agents.
+    pub async fn remind(&self, system: &System) -> Result<(), Fault> {
+        let context = Context::internal();
+        let mut txn = system.store.write().await?;
+        let mut op = Op::new(&mut txn, &context, system);
+        let sql = format!(
+            "SELECT ports.id FROM provisioningblocks JOIN ports ON ports.standard_attr_id = provisioningblocks.standard_attr_id \
+             WHERE provisioningblocks.entity = '{}' ORDER BY ports.standard_attr_id DESC LIMIT {MOST_REMINDED}",
+            provisioning::DHCP
+        );
+        let ids: Vec<store::Value> = op.txn.query(&sql, &[]).await?.iter().map(|row| row.text(0).into()).collect();
+        if ids.is_empty() {
+            return Ok(());
+        }
+        let mut serving: HashMap<String, Vec<DhcpAgent>> = HashMap::new();
+        for port in op.find("port", Condition::one_of("ports.id", ids)).await? {
+            let network = port.text("network_id");
+            if !serving.contains_key(network) {
+                let (mut agents, _) = self.hosting(&mut op, network, Schedule::No).await?;
+                agents.retain(|agent| agent.alive);
+                serving.insert(network.to_owned(), agents);
+            }
+            for agent in &serving[network] {
+                let payload = PortEvent { port: decode(&port)?, priority: Some(priority::PORT_CREATE_LOW) };
+                after_commit!(self, op, &agent.host, port_create_end, payload);
+            }
+        }
+        Ok(txn.commit().await?)
     }
 
     /// The agent if it may take networks.

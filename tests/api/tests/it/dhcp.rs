@@ -282,3 +282,32 @@ fn ports_are_found_for_metadata_by_filters() {
     assert_eq!(ask("ovnmeta-1"), [port.id()]);
     assert!(ask("ovnmeta-2").is_empty());
 }
+
+/// A server that dies between a commit and its news: the next one names the port to its agents.
+#[test]
+fn ports_that_wait_are_named_again() {
+    let api = Api::start();
+    let server = api.server();
+    server.report(&dhcp_agent("one"));
+    server.report(&l2_of("one", &["physnet1"]));
+    let net = api.create("network", json!({}));
+    api.create("subnet", json!({"network_id": net.id(), "ip_version": 4, "cidr": "192.0.2.0/24"}));
+    let port = json!({"network_id": net.id(), "binding:host_id": "one", "device_owner": "compute:nova"});
+    let port = api.create("port", port);
+    let remind = || {
+        let sent = server.sent_by(|| {
+            let wired = server.wired();
+            server.wait(wired.dhcp_news.remind(&wired.system)).expect("the database answers");
+        });
+        let named = sent.iter().filter(|sent| sent.method() == "port_create_end");
+        named
+            .map(|sent| sent.message.args["payload"]["port"]["id"].as_str().unwrap_or_default().to_owned())
+            .collect::<Vec<_>>()
+    };
+    assert_eq!(remind(), [port.id()]);
+    let client = DhcpClient::new(server.bus());
+    server
+        .wait(client.dhcp_ready_on_ports(&messaging::Context::admin(), vec![port.id().to_owned()]))
+        .expect("an answer");
+    assert_eq!(remind(), [""; 0], "it waits no more");
+}
